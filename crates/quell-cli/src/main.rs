@@ -1,0 +1,2 @@
+//! quell on the command line.
+fn main() {}

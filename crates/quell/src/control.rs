@@ -1,0 +1,101 @@
+//! Progress out of, and cancellation into, long work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Error, Result};
+
+/// How far a piece of work has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Units of work done, over all passes.
+    pub done: u64,
+    /// Units of work in all.
+    pub total: u64,
+    /// What is going on, for example `pass 2 of 2`.
+    pub stage: &'static str,
+}
+
+impl Progress {
+    /// Between 0 and 1.
+    pub fn fraction(&self) -> f64 {
+        if self.total == 0 { 1.0 } else { self.done as f64 / self.total as f64 }
+    }
+}
+
+/// A handle that stops running work from another thread.
+///
+/// ```
+/// let cancel = quell::Cancel::new();
+/// cancel.clone().cancel();
+/// assert!(cancel.is_cancelled());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A handle that is not cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the work to stop; it ends with [`Error::Cancelled`] within a few milliseconds.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`cancel`](Self::cancel) was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Called with every [`Progress`] step, from any worker thread.
+pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// What a running job listens to and reports to.
+#[derive(Clone, Default)]
+pub struct Control {
+    cancel: Cancel,
+    progress: Option<ProgressFn>,
+}
+
+impl std::fmt::Debug for Control {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Control").field("cancel", &self.cancel).finish_non_exhaustive()
+    }
+}
+
+impl Control {
+    /// Neither reported nor cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops when `cancel` says so.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Reports to `progress`.
+    #[must_use]
+    pub fn with_progress(mut self, progress: ProgressFn) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// [`Error::Cancelled`] once cancelled.
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Reports a step.
+    pub fn report(&self, done: u64, total: u64, stage: &'static str) {
+        if let Some(report) = &self.progress {
+            report(Progress { done, total, stage });
+        }
+    }
+}

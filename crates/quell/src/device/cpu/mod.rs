@@ -1,0 +1,44 @@
+//! The processor: SIMD chosen at run time, threads by rayon.
+
+mod level;
+
+pub use level::Level;
+
+use super::{Backend, DeviceInfo, DeviceOptions};
+use crate::{Control, Error, Plane, PlaneView, Result, bm3d};
+
+/// The processor as a device.
+pub struct Cpu {
+    pool: rayon::ThreadPool,
+    level: Level,
+    #[allow(dead_code)]
+    tile: usize,
+}
+
+impl Cpu {
+    /// Starts the worker threads.
+    pub fn new(options: DeviceOptions) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(options.threads)
+            .thread_name(|i| format!("quell-{i}"))
+            .build()
+            .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
+        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile })
+    }
+}
+
+impl Backend for Cpu {
+    fn info(&self) -> DeviceInfo {
+        DeviceInfo {
+            name: "cpu".into(),
+            description: level::model_name(),
+            detail: self.level.name().into(),
+            units: self.pool.current_num_threads(),
+        }
+    }
+
+    fn bm3d(&self, plan: &bm3d::Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+        control.check()?;
+        Ok(self.pool.install(|| bm3d::reference::run(plan, noisy).last))
+    }
+}

@@ -1,0 +1,56 @@
+//! What can go wrong in the engine, split by whose fault it is.
+
+/// Result of every fallible call in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An engine error. Each variant says what was wrong, its value, and what is allowed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is out of its range or contradicts another one.
+    #[error("{name} = {value}: {reason}")]
+    Parameter {
+        /// Name as in the parameter list, for example `hard.step`.
+        name: String,
+        /// The offending value.
+        value: String,
+        /// What is allowed.
+        reason: String,
+    },
+    /// The picture's size or layout does not fit the request.
+    #[error("{0}")]
+    Shape(String),
+    /// A sample is NaN or infinite.
+    #[error("plane {plane}, column {x}, row {y} is {value}, not a finite number")]
+    NotFinite {
+        /// Index of the plane.
+        plane: usize,
+        /// Column of the first bad sample.
+        x: usize,
+        /// Row of the first bad sample.
+        y: usize,
+        /// NaN or an infinity.
+        value: f32,
+    },
+    /// Meaningful, but not offered by this build or device.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The device could not be started or failed during the work.
+    #[error("{device}: {reason}")]
+    Device {
+        /// Name of the device, for example `cpu` or `cuda:0`.
+        device: String,
+        /// What it reported.
+        reason: String,
+    },
+    /// The work was cancelled through a [`Cancel`](crate::Cancel) handle.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    /// A [`Error::Parameter`] from anything printable.
+    pub fn parameter(name: impl Into<String>, value: impl ToString, reason: impl Into<String>) -> Self {
+        Self::Parameter { name: name.into(), value: value.to_string(), reason: reason.into() }
+    }
+}

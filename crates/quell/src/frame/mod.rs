@@ -1,0 +1,193 @@
+//! Pictures in memory: planar `f32` samples with a white level.
+
+mod plane;
+
+pub use plane::{Plane, PlaneView};
+
+use crate::{Error, Result};
+
+/// An owned picture: one plane (grey) or three (red, green, blue) of equal size.
+///
+/// Samples may lie outside `0..=white`: float noise and highlights are kept, never clipped.
+///
+/// ```
+/// use quell::{Frame, Plane};
+/// let grey = Frame::grey(Plane::from_vec(4, 2, vec![0.5; 8])?, 1.0)?;
+/// assert_eq!((grey.width(), grey.height(), grey.channels()), (4, 2, 1));
+/// # Ok::<(), quell::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    planes: Vec<Plane>,
+    white: f32,
+}
+
+impl Frame {
+    /// A frame from one or three planes of the same size; `white` is the sample value of white
+    /// (255 for 8-bit pictures, 65535 for 16-bit ones, usually 1.0 for float ones).
+    pub fn new(planes: Vec<Plane>, white: f32) -> Result<Self> {
+        FrameView::new(planes.iter().map(Plane::view).collect(), white)?;
+        Ok(Self { planes, white })
+    }
+
+    /// A grey frame.
+    pub fn grey(plane: Plane, white: f32) -> Result<Self> {
+        Self::new(vec![plane], white)
+    }
+
+    /// Splits interleaved samples (`RGBRGB…` for three channels) into planes.
+    ///
+    /// ```
+    /// use quell::Frame;
+    /// let rgb = Frame::from_interleaved(2, 1, 3, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 255.0)?;
+    /// assert_eq!(rgb.planes()[1].as_slice(), [2.0, 5.0]);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn from_interleaved(
+        width: usize,
+        height: usize,
+        channels: usize,
+        data: &[f32],
+        white: f32,
+    ) -> Result<Self> {
+        if channels == 0 || data.len() != width * height * channels {
+            return Err(Error::Shape(format!(
+                "{} samples cannot be a {width} x {height} picture of {channels} channels",
+                data.len()
+            )));
+        }
+        let planes = (0..channels)
+            .map(|c| Plane::from_vec(width, height, data[c..].iter().step_by(channels).copied().collect()))
+            .collect::<Result<_>>()?;
+        Self::new(planes, white)
+    }
+
+    /// Samples pixel by pixel, channels interleaved.
+    pub fn to_interleaved(&self) -> Vec<f32> {
+        let n = self.width() * self.height();
+        let mut out = Vec::with_capacity(n * self.channels());
+        for i in 0..n {
+            out.extend(self.planes.iter().map(|p| p.as_slice()[i]));
+        }
+        out
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> usize {
+        self.planes[0].width()
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> usize {
+        self.planes[0].height()
+    }
+
+    /// Number of planes: 1 or 3.
+    pub fn channels(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// The sample value of white.
+    pub fn white(&self) -> f32 {
+        self.white
+    }
+
+    /// The planes.
+    pub fn planes(&self) -> &[Plane] {
+        &self.planes
+    }
+
+    /// The planes, to write into.
+    pub fn planes_mut(&mut self) -> &mut [Plane] {
+        &mut self.planes
+    }
+
+    /// Gives the planes away.
+    pub fn into_planes(self) -> Vec<Plane> {
+        self.planes
+    }
+
+    /// A borrowed view of the whole frame.
+    pub fn view(&self) -> FrameView<'_> {
+        FrameView { planes: self.planes.iter().map(Plane::view).collect(), white: self.white }
+    }
+}
+
+/// A borrowed picture: what every method reads. Rows may be strided, so a crop costs nothing.
+#[derive(Clone, Debug)]
+pub struct FrameView<'a> {
+    planes: Vec<PlaneView<'a>>,
+    white: f32,
+}
+
+impl<'a> FrameView<'a> {
+    /// A view of one or three borrowed planes of the same size.
+    pub fn new(planes: Vec<PlaneView<'a>>, white: f32) -> Result<Self> {
+        let n = planes.len();
+        if n != 1 && n != 3 {
+            return Err(Error::Shape(format!("{n} planes: a frame has 1 (grey) or 3 (red, green, blue)")));
+        }
+        let size = (planes[0].width(), planes[0].height());
+        if let Some(p) = planes.iter().find(|p| (p.width(), p.height()) != size) {
+            return Err(Error::Shape(format!(
+                "planes of different sizes: {} x {} and {} x {}",
+                size.0,
+                size.1,
+                p.width(),
+                p.height()
+            )));
+        }
+        if !(white.is_finite() && white > 0.0) {
+            return Err(Error::parameter("white", white, "the white level must be a positive number"));
+        }
+        Ok(Self { planes, white })
+    }
+
+    /// Width in pixels.
+    pub fn width(&self) -> usize {
+        self.planes[0].width()
+    }
+
+    /// Height in pixels.
+    pub fn height(&self) -> usize {
+        self.planes[0].height()
+    }
+
+    /// Number of planes: 1 or 3.
+    pub fn channels(&self) -> usize {
+        self.planes.len()
+    }
+
+    /// The sample value of white.
+    pub fn white(&self) -> f32 {
+        self.white
+    }
+
+    /// The planes.
+    pub fn planes(&self) -> &[PlaneView<'a>] {
+        &self.planes
+    }
+
+    /// Copies the samples into a frame of their own.
+    pub fn to_frame(&self) -> Frame {
+        Frame { planes: self.planes.iter().map(PlaneView::to_plane).collect(), white: self.white }
+    }
+
+    /// The first NaN or infinity as an error (contract 8: they never spread).
+    pub fn check_finite(&self) -> Result<()> {
+        for (i, plane) in self.planes.iter().enumerate() {
+            for (y, row) in plane.rows().enumerate() {
+                if let Some(x) = row.iter().position(|v| !v.is_finite()) {
+                    return Err(Error::NotFinite { plane: i, x, y, value: row[x] });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> From<&'a Frame> for FrameView<'a> {
+    fn from(f: &'a Frame) -> Self {
+        f.view()
+    }
+}

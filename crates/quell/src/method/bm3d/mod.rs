@@ -1,0 +1,14 @@
+//! BM3D: collaborative filtering of groups of similar patches, in two passes.
+//!
+//! Dabov, Foi, Katkovnik and Egiazarian, IEEE Trans. Image Processing 16(8), 2007, with the corrections of
+//! Lebrun (IPOL 2012) and, where a profile says `exact`, the exact variances of Makinen, Azzari and Foi
+//! (IEEE Trans. Image Processing 29, 2020). Differences from the papers are listed in `docs/algorithms/bm3d.md`.
+
+mod params;
+mod plan;
+mod profile;
+pub mod reference;
+
+pub use params::{PARAMETERS, Parameter, Params, PassParams};
+pub use plan::{Match, MatchingPlane, PassPlan, Plan, Shrink, grid};
+pub use profile::Profile;

@@ -1,0 +1,264 @@
+//! Parameters of BM3D, as a user sets them, and the one list that names them all.
+
+use serde::{Deserialize, Serialize};
+
+use crate::transform::Transform;
+use crate::{ColorMode, Error, Result};
+
+/// Parameters of one pass. Distances and deviations are on the 0..255 scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PassParams {
+    /// Side of a patch in pixels, 4 to 16 (N1).
+    pub patch: usize,
+    /// Distance between reference patches in pixels, at most `patch` (Nstep).
+    pub step: usize,
+    /// Side of the search window, odd (NS).
+    pub window: usize,
+    /// Most patches in a group, a power of two up to 128 (N2).
+    pub group: usize,
+    /// Largest mean squared difference of two similar patches (tau).
+    pub tau: f32,
+    /// Transform of a patch (T2D).
+    pub transform: Transform,
+    /// Transform across the group (T1D).
+    pub stack: Transform,
+    /// Shape of the Kaiser window, 0 for flat (beta).
+    pub beta: f32,
+    /// Hard threshold on the patches before they are compared, in units of sigma; 0 is off (lambda2D).
+    pub lambda2d: f32,
+    /// Exact noise variances where the patches of a group overlap (Makinen et al. 2020).
+    pub exact: bool,
+}
+
+/// All parameters of BM3D.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Pass 1, hard threshold.
+    pub hard: PassParams,
+    /// Threshold of pass 1 in units of the coefficient's deviation (lambda3D).
+    pub lambda: f32,
+    /// Pass 2, empirical Wiener filter.
+    pub wiener: PassParams,
+    /// Factor on the noise variance in the Wiener filter (mu2; 1 in the 2007 paper).
+    pub mu2: f32,
+    /// 1: only the basic estimate; 2: the whole method.
+    pub passes: usize,
+    /// How colour pictures are filtered.
+    pub color: ColorMode,
+}
+
+/// One settable parameter: what the command line, plan files and documentation know of it.
+pub struct Parameter {
+    /// Dotted name as in a plan file: `hard.step`.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    set: fn(&mut Params, &str) -> Result<()>,
+    get: fn(&Params) -> String,
+}
+
+impl Parameter {
+    /// The flag's name: dots become dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('.', "-")
+    }
+
+    /// Sets the parameter from text.
+    pub fn set(&self, params: &mut Params, value: &str) -> Result<()> {
+        (self.set)(params, value).map_err(|e| match e {
+            Error::Parameter { value, reason, .. } => {
+                Error::Parameter { name: self.name.into(), value, reason }
+            }
+            other => other,
+        })
+    }
+
+    /// The present value as text.
+    pub fn get(&self, params: &Params) -> String {
+        (self.get)(params)
+    }
+}
+
+fn parse<T: std::str::FromStr>(text: &str) -> Result<T> {
+    text.parse().map_err(|_| Error::parameter("", text, format!("not a valid {}", kind::<T>())))
+}
+
+fn kind<T>() -> &'static str {
+    match std::any::type_name::<T>() {
+        "usize" => "whole number",
+        "f32" => "number",
+        "bool" => "choice (true or false)",
+        name => name.rsplit("::").next().unwrap_or(name),
+    }
+}
+
+macro_rules! parameters {
+    ($($name:literal, $($field:ident).+, $help:literal;)+) => {
+        /// The one list of parameters: flags, plan files and documentation are made from it.
+        pub const PARAMETERS: &[Parameter] = &[$(Parameter {
+            name: $name,
+            help: $help,
+            set: |p, v| { p.$($field).+ = parse(v)?; Ok(()) },
+            get: |p| toml::Value::try_from(&p.$($field).+).map_or_else(|_| String::new(), plain),
+        }),+];
+    };
+}
+
+fn plain(v: toml::Value) -> String {
+    match v {
+        toml::Value::String(s) => s,
+        // A float parameter was widened from f32 on its way into TOML: print the short form.
+        toml::Value::Float(f) => (f as f32).to_string(),
+        other => other.to_string(),
+    }
+}
+
+parameters! {
+    "passes", passes, "1: basic estimate only, 2: basic estimate and Wiener filter";
+    "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
+    "lambda", lambda, "threshold of pass 1 in units of the noise (lambda3D)";
+    "mu2", mu2, "factor on the noise variance in the Wiener filter";
+    "hard.patch", hard.patch, "pass 1: side of a patch, 4 to 16";
+    "hard.step", hard.step, "pass 1: distance between reference patches";
+    "hard.window", hard.window, "pass 1: side of the search window, odd";
+    "hard.group", hard.group, "pass 1: most patches in a group, a power of two up to 128";
+    "hard.tau", hard.tau, "pass 1: largest mean squared difference of similar patches";
+    "hard.transform", hard.transform, "pass 1: patch transform: dct, bior, haar, wht, dst";
+    "hard.stack", hard.stack, "pass 1: transform across the group: haar, wht, dct, bior, dst";
+    "hard.beta", hard.beta, "pass 1: shape of the Kaiser window, 0 for flat";
+    "hard.lambda2d", hard.lambda2d, "pass 1: threshold before patches are compared, 0 is off";
+    "hard.exact", hard.exact, "pass 1: exact variances of overlapping patches";
+    "wiener.patch", wiener.patch, "pass 2: side of a patch, 4 to 16";
+    "wiener.step", wiener.step, "pass 2: distance between reference patches";
+    "wiener.window", wiener.window, "pass 2: side of the search window, odd";
+    "wiener.group", wiener.group, "pass 2: most patches in a group, a power of two up to 128";
+    "wiener.tau", wiener.tau, "pass 2: largest mean squared difference of similar patches";
+    "wiener.transform", wiener.transform, "pass 2: patch transform: dct, bior, haar, wht, dst";
+    "wiener.stack", wiener.stack, "pass 2: transform across the group: haar, wht, dct, bior, dst";
+    "wiener.beta", wiener.beta, "pass 2: shape of the Kaiser window, 0 for flat";
+    "wiener.exact", wiener.exact, "pass 2: exact variances of overlapping patches";
+}
+
+impl Params {
+    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
+    ///
+    /// ```
+    /// use quell::bm3d::{Params, Profile};
+    /// let base = Profile::Normal.params(25.0);
+    /// let p = Params::from_toml("lambda = 2.9\n[hard]\nstep = 4", &base)?;
+    /// assert_eq!((p.lambda, p.hard.step, p.hard.group), (2.9, 4, base.hard.group));
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
+        let bad = |e: &dyn std::fmt::Display| Error::Parameter {
+            name: "parameter file".into(),
+            value: "TOML".into(),
+            reason: e.to_string().trim_end().to_owned(),
+        };
+        let over: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
+        let mut all = toml::Table::try_from(base).map_err(|e| bad(&e))?;
+        for (key, value) in over {
+            match (all.get_mut(&key), value) {
+                (Some(toml::Value::Table(section)), toml::Value::Table(new)) => section.extend(new),
+                (_, value) => {
+                    all.insert(key, value);
+                }
+            }
+        }
+        all.try_into().map_err(|e| bad(&e))
+    }
+
+    /// As TOML, readable by [`from_toml`](Self::from_toml).
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Checks every parameter and every pair of them.
+    pub fn validate(&self) -> Result<()> {
+        let range = |name: &str, v: f32, lo: f32, hi: f32| {
+            if v >= lo && v <= hi {
+                return Ok(());
+            }
+            Err(Error::parameter(name, v, format!("must be from {lo} to {hi}")))
+        };
+        if !matches!(self.passes, 1 | 2) {
+            return Err(Error::parameter("passes", self.passes, "must be 1 or 2"));
+        }
+        range("lambda", self.lambda, 0.0, 100.0)?;
+        range("mu2", self.mu2, 0.0, 100.0)?;
+        for (pass, p) in [("hard", &self.hard), ("wiener", &self.wiener)] {
+            let name = |field: &str| format!("{pass}.{field}");
+            let fail = |field: &str, v: String, why: String| Err(Error::parameter(name(field), v, why));
+            if !(4..=16).contains(&p.patch) {
+                return fail("patch", p.patch.to_string(), "must be from 4 to 16".into());
+            }
+            if p.step == 0 || p.step > p.patch {
+                let why = format!("must be from 1 to {pass}.patch ({}), or pixels are left out", p.patch);
+                return fail("step", p.step.to_string(), why);
+            }
+            if p.window % 2 == 0 || p.window > 127 {
+                return fail("window", p.window.to_string(), "must be odd and at most 127".into());
+            }
+            if !p.group.is_power_of_two() || p.group > 128 {
+                return fail("group", p.group.to_string(), "must be a power of two from 1 to 128".into());
+            }
+            range(&name("tau"), p.tau, 0.0, 65025.0)?;
+            range(&name("beta"), p.beta, 0.0, 20.0)?;
+            range(&name("lambda2d"), p.lambda2d, 0.0, 100.0)?;
+            if let Err(Error::Parameter { reason, .. }) = p.transform.check(p.patch) {
+                return fail("transform", p.transform.name().into(), reason);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bm3d::Profile;
+
+    #[test]
+    fn every_field_is_in_the_list() {
+        let params = Profile::Normal.params(25.0);
+        let table = toml::Table::try_from(&params).unwrap();
+        let mut names = Vec::new();
+        for (key, value) in &table {
+            match value {
+                toml::Value::Table(t) => names.extend(t.keys().map(|k| format!("{key}.{k}"))),
+                _ => names.push(key.clone()),
+            }
+        }
+        // The Wiener pass compares clean patches: it takes no prefilter.
+        names.retain(|n| n != "wiener.lambda2d");
+        for name in &names {
+            assert!(PARAMETERS.iter().any(|p| p.name == name), "{name} is missing from PARAMETERS");
+        }
+        assert_eq!(names.len(), PARAMETERS.len());
+    }
+
+    #[test]
+    fn text_round_trips_through_every_parameter() {
+        let from = Profile::Vn.params(60.0);
+        let mut to = Profile::Fast.params(10.0);
+        for p in PARAMETERS {
+            p.set(&mut to, &p.get(&from)).unwrap();
+        }
+        assert_eq!(from, to);
+    }
+
+    #[test]
+    fn errors_name_the_parameter() {
+        let mut p = Profile::Normal.params(25.0);
+        p.hard.step = 9;
+        assert_eq!(
+            p.validate().unwrap_err().to_string(),
+            "hard.step = 9: must be from 1 to hard.patch (8), or pixels are left out"
+        );
+        let step = PARAMETERS.iter().find(|p| p.name == "hard.step").unwrap();
+        assert_eq!(step.set(&mut p, "x").unwrap_err().to_string(), "hard.step = x: not a valid whole number");
+        assert!(Params::from_toml("[hard]\nstpe = 3", &p).unwrap_err().to_string().contains("stpe"));
+    }
+}

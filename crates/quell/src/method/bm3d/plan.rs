@@ -1,0 +1,223 @@
+//! A plan: parameters resolved for one picture size and one noise level, the same for every device.
+
+use serde::Serialize;
+
+use super::{Params, PassParams};
+use crate::transform::{Transform, kaiser};
+use crate::{Error, Result};
+
+/// One similar patch: its distance and its displacement from the reference patch.
+///
+/// The derived order (distance, then row, then column) is the contract's total order of candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Match {
+    /// Sum of squared differences on the matching plane.
+    pub ssd: u32,
+    /// Rows down from the reference patch.
+    pub dy: i32,
+    /// Columns right of the reference patch.
+    pub dx: i32,
+}
+
+/// How samples become the small integers that patches are compared on, so that every device sees the same
+/// distances: `q = clamp(round(z / scale) + offset, 0, 255)`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MatchingPlane {
+    /// Grey levels per step, a power of two.
+    pub scale: f32,
+    /// Keeps noise below black and above white apart when there is room for it.
+    pub offset: f32,
+}
+
+impl MatchingPlane {
+    /// The finest plane on which a patch sum up to `tau * pixels` fits into 16 bits.
+    fn new(tau: f32, pixels: usize) -> Self {
+        let mut scale = 1.0;
+        while tau * pixels as f32 / (scale * scale) > MAX_SSD as f32 && scale < 16.0 {
+            scale *= 2.0;
+        }
+        Self { scale, offset: ((256.0 - 256.0 / scale) / 2.0_f32).floor() }
+    }
+
+    /// The matching value of a sample on the 0..255 scale.
+    #[inline(always)]
+    pub fn quantise(&self, z: f32) -> u8 {
+        // Division by a power of two is exact, so this has one rounding on every device.
+        (z * (1.0 / self.scale) + (self.offset + 0.5)) as u8
+    }
+}
+
+/// Distances are 16-bit on every device; this value and above mean "not similar".
+pub(super) const MAX_SSD: u32 = 65534;
+
+/// What a pass does to the coefficients of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Shrink {
+    /// Keep what exceeds `lambda` deviations.
+    Hard {
+        /// Threshold in units of the coefficient's deviation.
+        lambda: f32,
+    },
+    /// Wiener weights from the basic estimate.
+    Wiener {
+        /// Factor on the noise variance.
+        mu2: f32,
+    },
+}
+
+/// One pass, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassPlan {
+    /// Side of a patch.
+    pub patch: usize,
+    /// Distance between reference patches.
+    pub step: usize,
+    /// Largest displacement of a candidate in rows and columns.
+    pub radius: usize,
+    /// Most patches in a group.
+    pub group: usize,
+    /// Largest distance of a match, on the matching plane.
+    pub max_ssd: u32,
+    /// The plane that patches are compared on.
+    pub matching: MatchingPlane,
+    /// Threshold before patches are compared, 0..255 scale; 0 is off.
+    pub prefilter: f32,
+    /// Patch transform.
+    pub transform: Transform,
+    /// Transform across the group.
+    pub stack: Transform,
+    /// Exact variances of overlapping patches.
+    pub exact: bool,
+    /// What is done to the coefficients.
+    pub shrink: Shrink,
+    /// One-dimensional aggregation window.
+    pub kaiser: Vec<f32>,
+    /// Noise deviation of each channel.
+    pub sigma: Vec<f32>,
+}
+
+impl PassPlan {
+    fn new(p: &PassParams, shrink: Shrink, sigma: &[f32]) -> Self {
+        let pixels = p.patch * p.patch;
+        let matching = MatchingPlane::new(p.tau, pixels);
+        let max_ssd = (p.tau * pixels as f32 / (matching.scale * matching.scale)) as u32;
+        Self {
+            patch: p.patch,
+            step: p.step,
+            radius: p.window / 2,
+            group: p.group,
+            max_ssd: max_ssd.min(MAX_SSD),
+            matching,
+            prefilter: if matches!(shrink, Shrink::Hard { .. }) { p.lambda2d * sigma[0] } else { 0.0 },
+            transform: p.transform,
+            stack: p.stack,
+            exact: p.exact,
+            shrink,
+            kaiser: kaiser(p.patch, p.beta.into()).into_iter().map(|v| v as f32).collect(),
+            sigma: sigma.to_vec(),
+        }
+    }
+
+    /// A pixel of the result depends on no pixel further away than this, in rows or columns.
+    pub fn halo(&self) -> usize {
+        // A pixel, a patch that covers it, the reference of that patch's group, another patch of the group.
+        2 * (self.radius + self.patch - 1)
+    }
+}
+
+/// Positions of the reference patches along a side of `n` pixels: multiples of the step, and the last one.
+pub fn grid(n: usize, patch: usize, step: usize) -> Vec<usize> {
+    let last = n - patch;
+    let mut positions: Vec<usize> = (0..=last).step_by(step).collect();
+    if last % step != 0 {
+        positions.push(last);
+    }
+    positions
+}
+
+/// Everything a device needs to know, validated once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Width of the picture.
+    pub width: usize,
+    /// Height of the picture.
+    pub height: usize,
+    /// The passes in order: one hard threshold, then one Wiener filter or none.
+    pub passes: Vec<PassPlan>,
+}
+
+impl Plan {
+    /// Resolves `params` for a picture of `width` x `height` and channels with noise of deviation `sigma`
+    /// each (0..255 scale). Patches are grouped on channel 0.
+    pub fn new(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Self> {
+        params.validate()?;
+        for &s in sigma {
+            if !(s.is_finite() && s > 0.0) {
+                return Err(Error::parameter("sigma", s, "must be a positive number"));
+            }
+        }
+        let mut passes = vec![PassPlan::new(&params.hard, Shrink::Hard { lambda: params.lambda }, sigma)];
+        if params.passes == 2 {
+            passes.push(PassPlan::new(&params.wiener, Shrink::Wiener { mu2: params.mu2 }, sigma));
+        }
+        let patch = passes.iter().map(|p| p.patch).max().unwrap_or(8);
+        if width < patch || height < patch {
+            return Err(Error::Shape(format!(
+                "a picture of {width} x {height} pixels is smaller than a patch of {patch} x {patch}"
+            )));
+        }
+        Ok(Self { width, height, passes })
+    }
+
+    /// Number of channels.
+    pub fn channels(&self) -> usize {
+        self.passes[0].sigma.len()
+    }
+
+    /// Pixels that a tile needs around it so that the tiled result equals the untiled one.
+    pub fn halo(&self) -> usize {
+        self.passes.iter().map(PassPlan::halo).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bm3d::Profile;
+
+    #[test]
+    fn grid_is_multiples_and_the_last() {
+        assert_eq!(grid(20, 8, 3), [0, 3, 6, 9, 12]);
+        assert_eq!(grid(21, 8, 3), [0, 3, 6, 9, 12, 13]);
+        assert_eq!(grid(8, 8, 3), [0]);
+    }
+
+    #[test]
+    fn eight_bit_samples_are_compared_as_they_are_when_tau_is_small() {
+        let plane = MatchingPlane::new(400.0, 64);
+        assert_eq!(plane, MatchingPlane { scale: 1.0, offset: 0.0 });
+        assert!((0..=255u8).all(|v| plane.quantise(v.into()) == v));
+        assert_eq!((plane.quantise(-3.0), plane.quantise(300.0), plane.quantise(99.5)), (0, 255, 100));
+    }
+
+    #[test]
+    fn coarse_planes_make_room_beyond_black_and_white() {
+        let plane = MatchingPlane::new(2500.0, 64);
+        assert_eq!(plane, MatchingPlane { scale: 2.0, offset: 64.0 });
+        assert_ne!(plane.quantise(-100.0), plane.quantise(-90.0));
+        assert_ne!(plane.quantise(370.0), plane.quantise(380.0));
+    }
+
+    #[test]
+    fn the_original_halo_is_that_of_the_design() {
+        let plan = Plan::new(&Profile::Original.params(25.0), 64, 64, &[25.0]).unwrap();
+        assert_eq!(plan.halo(), 104);
+    }
+
+    #[test]
+    fn small_pictures_are_refused_with_the_sizes() {
+        let e = Plan::new(&Profile::Normal.params(25.0), 1, 100, &[25.0]).unwrap_err();
+        assert_eq!(e.to_string(), "a picture of 1 x 100 pixels is smaller than a patch of 8 x 8");
+    }
+}

@@ -1,0 +1,291 @@
+//! BM3D in plain `f64`, to be read beside the paper. Slow; every fast path is tested against it.
+
+use super::plan::{Match, PassPlan, Plan, Shrink, grid};
+use crate::transform::{Matrix, Transform};
+use crate::{Plane, PlaneView};
+
+/// Both passes: the basic estimate of every channel and, if the plan has a second pass, the final one.
+pub struct Estimates {
+    /// After pass 1.
+    pub basic: Vec<Plane>,
+    /// After the last pass.
+    pub last: Vec<Plane>,
+}
+
+/// Runs the plan.
+pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Estimates {
+    let basic = pass(&plan.passes[0], noisy, None);
+    let last = match plan.passes.get(1) {
+        Some(wiener) => {
+            let pilot: Vec<_> = basic.iter().map(Plane::view).collect();
+            pass(wiener, noisy, Some(&pilot))
+        }
+        None => basic.clone(),
+    };
+    Estimates { basic, last }
+}
+
+/// One pass (DAB07 sec. III): grouping, collaborative filtering, aggregation.
+pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<'_>]>) -> Vec<Plane> {
+    let (w, h, n) = (noisy[0].width(), noisy[0].height(), plan.patch);
+    let guide = Guide::new(plan, basic.map_or(&noisy[0], |b| &b[0]));
+    let filter = GroupFilter::new(plan);
+    let kaiser: Vec<f64> = plan.kaiser.iter().map(|&v| v.into()).collect();
+    let mut numerator = vec![vec![0.0; w * h]; noisy.len()];
+    let mut denominator = numerator.clone();
+    for &y in &grid(h, n, plan.step) {
+        for &x in &grid(w, n, plan.step) {
+            let group: Vec<(usize, usize)> = guide
+                .group(plan, x, y)
+                .iter()
+                .map(|m| (x.wrapping_add_signed(m.dx as isize), y.wrapping_add_signed(m.dy as isize)))
+                .collect();
+            for c in 0..noisy.len() {
+                let stack = extract(&noisy[c], &group, n);
+                let pilot = basic.map(|b| extract(&b[c], &group, n));
+                let (estimate, weight) = filter.apply(&group, stack, pilot, plan.sigma[c].into());
+                for (patch, &(px, py)) in estimate.iter().zip(&group) {
+                    for (i, v) in patch.iter().enumerate() {
+                        let k = weight * kaiser[i / n] * kaiser[i % n];
+                        let at = (py + i / n) * w + px + i % n;
+                        numerator[c][at] += k * v;
+                        denominator[c][at] += k;
+                    }
+                }
+            }
+        }
+    }
+    numerator
+        .iter()
+        .zip(&denominator)
+        .map(|(num, den)| {
+            let data = num.iter().zip(den).map(|(a, b)| (a / b) as f32).collect();
+            Plane::from_vec(w, h, data).unwrap_or_else(|_| unreachable!("same size as the input"))
+        })
+        .collect()
+}
+
+fn extract(plane: &PlaneView<'_>, group: &[(usize, usize)], n: usize) -> Vec<Vec<f64>> {
+    group
+        .iter()
+        .map(|&(x, y)| (0..n * n).map(|i| f64::from(plane.row(y + i / n)[x + i % n])).collect())
+        .collect()
+}
+
+/// What patches are compared on: for every position, the integers whose differences are summed.
+pub struct Guide {
+    width: usize,
+    height: usize,
+    patch: usize,
+    /// The matching plane, or with a prefilter the thresholded coefficients of every patch.
+    values: Values,
+}
+
+enum Values {
+    Plane(Vec<u8>),
+    Coefficients(Vec<Vec<i32>>),
+}
+
+impl Guide {
+    /// The guide for a pass over `plane`.
+    pub fn new(plan: &PassPlan, plane: &PlaneView<'_>) -> Self {
+        let (width, height, n) = (plane.width(), plane.height(), plan.patch);
+        let values = if plan.prefilter == 0.0 {
+            Values::Plane(plane.rows().flatten().map(|&z| plan.matching.quantise(z)).collect())
+        } else {
+            Values::Coefficients(prefiltered(plan, plane))
+        };
+        Self { width, height, patch: n, values }
+    }
+
+    /// Sum of squared differences of the patches at two positions.
+    pub fn ssd(&self, (x, y): (usize, usize), (cx, cy): (usize, usize)) -> u32 {
+        let n = self.patch;
+        match &self.values {
+            Values::Plane(q) => (0..n * n)
+                .map(|i| {
+                    let at = |x: usize, y: usize| i32::from(q[(y + i / n) * self.width + x + i % n]);
+                    (at(x, y) - at(cx, cy)).pow(2) as u32
+                })
+                .sum(),
+            Values::Coefficients(c) => {
+                let columns = self.width - n + 1;
+                let (a, b) = (&c[y * columns + x], &c[cy * columns + cx]);
+                a.iter().zip(b).map(|(a, b)| (a - b).pow(2) as u32).sum()
+            }
+        }
+    }
+
+    /// Similar patches by (distance, row, column), the reference patch first (DAB07 eq. 6, contract 3 and 4).
+    pub fn matches(&self, plan: &PassPlan, x: usize, y: usize) -> Vec<Match> {
+        let r = plan.radius;
+        let (rows, columns) = (
+            y.saturating_sub(r)..=(y + r).min(self.height - self.patch),
+            x.saturating_sub(r)..=(x + r).min(self.width - self.patch),
+        );
+        let mut all = Vec::new();
+        for cy in rows {
+            for cx in columns.clone().filter(|&cx| (cx, cy) != (x, y)) {
+                let ssd = self.ssd((x, y), (cx, cy));
+                if ssd <= plan.max_ssd {
+                    all.push(Match { ssd, dy: cy as i32 - y as i32, dx: cx as i32 - x as i32 });
+                }
+            }
+        }
+        all.sort_unstable();
+        all.insert(0, Match { ssd: 0, dy: 0, dx: 0 });
+        all.truncate(plan.group);
+        all
+    }
+
+    /// The group: matches, their number rounded down to a power of two.
+    pub fn group(&self, plan: &PassPlan, x: usize, y: usize) -> Vec<Match> {
+        let mut matches = self.matches(plan, x, y);
+        matches.truncate(1 << matches.len().ilog2());
+        matches
+    }
+}
+
+/// Hard-thresholded coefficients of every patch in matching units (DAB07 eq. 4), rounded to integers.
+fn prefiltered(plan: &PassPlan, plane: &PlaneView<'_>) -> Vec<Vec<i32>> {
+    let (n, scale) = (plan.patch, f64::from(plan.matching.scale));
+    let t = Transform::Dct.forward(n);
+    let positions = (0..=plane.height() - n).flat_map(|y| (0..=plane.width() - n).map(move |x| (x, y)));
+    positions
+        .map(|p| {
+            let patch = extract(plane, &[p], n).remove(0);
+            let coefficients = separable(&t, &patch);
+            let keep = |v: &f64| if v.abs() > plan.prefilter.into() { (v / scale).round() as i32 } else { 0 };
+            coefficients.iter().map(keep).collect()
+        })
+        .collect()
+}
+
+/// `t` along the columns and the rows of a patch.
+fn separable(t: &Matrix, patch: &[f64]) -> Vec<f64> {
+    let n = t.size();
+    let rows: Vec<Vec<f64>> = patch.chunks(n).map(|row| t.apply(row)).collect();
+    let columns: Vec<Vec<f64>> =
+        (0..n).map(|c| t.apply(&rows.iter().map(|r| r[c]).collect::<Vec<_>>())).collect();
+    (0..n * n).map(|i| columns[i % n][i / n]).collect()
+}
+
+/// The collaborative filter (DAB07 eq. 7 to 11).
+pub struct GroupFilter {
+    shrink: Shrink,
+    stack: Transform,
+    exact: bool,
+    forward: Matrix,
+    inverse: Matrix,
+    /// `autocorrelation[u][d]` of the atoms, for the exact variances.
+    autocorrelation: Vec<Vec<f64>>,
+}
+
+impl GroupFilter {
+    /// The filter of one pass.
+    pub fn new(plan: &PassPlan) -> Self {
+        let n = plan.patch;
+        let forward = plan.transform.forward(n);
+        let autocorrelation = (0..n)
+            .map(|u| {
+                let a = forward.row(u);
+                (0..n).map(|d| (d..n).map(|i| a[i] * a[i - d]).sum()).collect()
+            })
+            .collect();
+        Self {
+            shrink: plan.shrink,
+            stack: plan.stack,
+            exact: plan.exact,
+            inverse: plan.transform.inverse(n),
+            forward,
+            autocorrelation,
+        }
+    }
+
+    /// Filters a stack of patches; returns the estimates and the weight of the group.
+    pub fn apply(
+        &self,
+        group: &[(usize, usize)],
+        noisy: Vec<Vec<f64>>,
+        pilot: Option<Vec<Vec<f64>>>,
+        sigma: f64,
+    ) -> (Vec<Vec<f64>>, f64) {
+        let hm = self.stack.forward(group.len());
+        let variance = self.variances(group, &hm, sigma);
+        let mut z = self.spectrum(&hm, noisy);
+        let mut kept = 0.0;
+        match (self.shrink, pilot) {
+            (Shrink::Wiener { mu2 }, Some(pilot)) => {
+                let b = self.spectrum(&hm, pilot);
+                for ((z, b), v) in z.iter_mut().zip(&b).zip(&variance) {
+                    for ((z, b), v) in z.iter_mut().zip(b).zip(v) {
+                        let w = b * b / (b * b + f64::from(mu2) * v);
+                        *z *= w;
+                        kept += w * w * v;
+                    }
+                }
+            }
+            (Shrink::Hard { lambda }, _) => {
+                for (z, v) in z.iter_mut().zip(&variance) {
+                    for (z, v) in z.iter_mut().zip(v) {
+                        if *z * *z > f64::from(lambda).powi(2) * v {
+                            kept += v;
+                        } else {
+                            *z = 0.0;
+                        }
+                    }
+                }
+            }
+            (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
+        }
+        // The weight in units of the noise: 1 / Nhar, or 1 / |W|^2; a group with nothing left counts as one.
+        let kept = kept / (sigma * sigma);
+        let weight = match self.shrink {
+            Shrink::Hard { .. } => 1.0 / kept.max(1.0),
+            Shrink::Wiener { .. } => 1.0 / kept.max(1e-6 * (group.len() * self.forward.size().pow(2)) as f64),
+        };
+        let back = self.stack.inverse(group.len());
+        let stack = along(&back, &z).iter().map(|p| separable(&self.inverse, p)).collect();
+        (stack, weight)
+    }
+
+    fn spectrum(&self, hm: &Matrix, stack: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+        along(hm, &stack.iter().map(|p| separable(&self.forward, p)).collect::<Vec<_>>())
+    }
+
+    /// Noise variance of every coefficient: `diag(H G H^T)` with `G` the correlation of the atoms at the
+    /// patches' displacements (Makinen et al. 2020); plain `sigma^2` when not exact.
+    fn variances(&self, group: &[(usize, usize)], hm: &Matrix, sigma: f64) -> Vec<Vec<f64>> {
+        let (n, m) = (self.forward.size(), group.len());
+        let mut out = vec![vec![sigma * sigma; n * n]; m];
+        if !self.exact {
+            return out;
+        }
+        let r = |u: usize, d: usize| self.autocorrelation[u].get(d).copied().unwrap_or(0.0);
+        for i in 0..n * n {
+            let g = Matrix::from_fn(m, |a, b| {
+                r(i / n, group[a].1.abs_diff(group[b].1)) * r(i % n, group[a].0.abs_diff(group[b].0))
+            });
+            for (k, out) in out.iter_mut().enumerate() {
+                let h = hm.row(k);
+                let v: f64 = h.iter().zip(g.apply(h)).map(|(a, b)| a * b).sum();
+                // A combination that cancels exactly has no variance; keep clear of 0 / 0.
+                out[i] = sigma * sigma * v.max(1e-6);
+            }
+        }
+        out
+    }
+}
+
+/// `m` across the patches of a stack.
+fn along(m: &Matrix, stack: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    (0..stack.len())
+        .map(|k| {
+            let mut out = vec![0.0; stack[0].len()];
+            for (a, patch) in m.row(k).iter().zip(stack) {
+                out.iter_mut().zip(patch).for_each(|(o, p)| *o += a * p);
+            }
+            out
+        })
+        .collect()
+}

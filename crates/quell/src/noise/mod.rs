@@ -1,0 +1,5 @@
+//! Noise: estimating it, and adding it for tests.
+
+pub mod estimate;
+
+pub use estimate::{Estimator, estimate};

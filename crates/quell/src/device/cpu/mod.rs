@@ -15,8 +15,8 @@ use crate::{Control, Error, Plane, PlaneView, Result};
 pub struct Cpu {
     pool: rayon::ThreadPool,
     level: Level,
-    #[allow(dead_code)]
     tile: usize,
+    bm3d: bm3d::Pool,
 }
 
 impl Cpu {
@@ -27,7 +27,7 @@ impl Cpu {
             .thread_name(|i| format!("quell-{i}"))
             .build()
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
-        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile })
+        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile, bm3d: bm3d::Pool::default() })
     }
 }
 

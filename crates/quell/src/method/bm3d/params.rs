@@ -29,6 +29,40 @@ pub struct PassParams {
     pub lambda2d: f32,
     /// Exact noise variances where the patches of a group overlap (Makinen et al. 2020).
     pub exact: bool,
+    /// What a group counts in the aggregation.
+    pub weight: Weight,
+}
+
+/// What a group counts in the aggregation, given the noise variance that is left in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Weight {
+    /// The inverse of the variance (DAB07 eq. 10 and 11).
+    Variance,
+    /// The inverse of the standard deviation (LEB12 sec. 4.2).
+    Deviation,
+}
+
+impl Weight {
+    /// The weight for a variance in units of the noise variance.
+    #[inline(always)]
+    pub fn of(self, variance: f32) -> f32 {
+        match self {
+            Self::Variance => 1.0 / variance,
+            Self::Deviation => 1.0 / variance.sqrt(),
+        }
+    }
+}
+
+impl std::str::FromStr for Weight {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        match s {
+            "variance" => Ok(Self::Variance),
+            "deviation" => Ok(Self::Deviation),
+            _ => Err(Error::parameter("weight", s, "one of variance, deviation")),
+        }
+    }
 }
 
 /// All parameters of BM3D.
@@ -130,6 +164,7 @@ parameters! {
     "hard.beta", hard.beta, "pass 1: shape of the Kaiser window, 0 for flat";
     "hard.lambda2d", hard.lambda2d, "pass 1: threshold before patches are compared, 0 is off";
     "hard.exact", hard.exact, "pass 1: exact variances of overlapping patches";
+    "hard.weight", hard.weight, "pass 1: weight of a group: inverse variance or deviation";
     "wiener.patch", wiener.patch, "pass 2: side of a patch, 4 to 16";
     "wiener.step", wiener.step, "pass 2: distance between reference patches";
     "wiener.window", wiener.window, "pass 2: side of the search window, odd";
@@ -139,6 +174,7 @@ parameters! {
     "wiener.stack", wiener.stack, "pass 2: transform across the group: haar, wht, dct, bior, dst";
     "wiener.beta", wiener.beta, "pass 2: shape of the Kaiser window, 0 for flat";
     "wiener.exact", wiener.exact, "pass 2: exact variances of overlapping patches";
+    "wiener.weight", wiener.weight, "pass 2: weight of a group: inverse variance or deviation";
 }
 
 impl Params {

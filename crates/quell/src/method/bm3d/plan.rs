@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Params, PassParams};
+use super::{Params, PassParams, Weight};
 use crate::transform::{Transform, kaiser};
 use crate::{Error, Result};
 
@@ -20,7 +20,7 @@ pub struct Match {
 }
 
 /// How samples become the small integers that patches are compared on, so that every device sees the same
-/// distances: `q = clamp(round(z / scale) + offset, 0, 255)`.
+/// distances: `q = clamp(floor((z + 1/2) / scale) + offset, 0, 255)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MatchingPlane {
     /// Grey levels per step, a power of two.
@@ -42,8 +42,10 @@ impl MatchingPlane {
     /// The matching value of a sample on the 0..255 scale.
     #[inline(always)]
     pub fn quantise(&self, z: f32) -> u8 {
-        // Division by a power of two is exact, so this has one rounding on every device.
-        (z * (1.0 / self.scale) + (self.offset + 0.5)) as u8
+        // Multiplying by a power of two is exact, so this has one rounding on every device. Whole numbers fall
+        // into the middle of a step, where a last-bit error of the sample changes nothing.
+        let step = 1.0 / self.scale;
+        (z * step + (self.offset + 0.5 * step)) as u8
     }
 }
 
@@ -89,6 +91,8 @@ pub struct PassPlan {
     pub stack: Transform,
     /// Exact variances of overlapping patches.
     pub exact: bool,
+    /// What a group counts.
+    pub weight: Weight,
     /// What is done to the coefficients.
     pub shrink: Shrink,
     /// One-dimensional aggregation window.
@@ -113,6 +117,7 @@ impl PassPlan {
             transform: p.transform,
             stack: p.stack,
             exact: p.exact,
+            weight: p.weight,
             shrink,
             kaiser: kaiser(p.patch, p.beta.into()).into_iter().map(|v| v as f32).collect(),
             sigma: sigma.to_vec(),

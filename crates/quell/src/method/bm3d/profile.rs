@@ -1,6 +1,6 @@
 //! Named sets of parameters: quell's own, the papers' and the authors'.
 
-use super::{Params, PassParams};
+use super::{Params, PassParams, Weight};
 use crate::transform::Transform::{Bior, Dct, Haar};
 use crate::{ColorMode, Error, Result};
 
@@ -58,9 +58,12 @@ impl Profile {
     }
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
+    ///
+    /// Above 40 the profiles switch to their settings for strong noise, as the authors' program does.
     pub fn params(self, sigma: f32) -> Params {
         let noisy = sigma > 40.0;
-        let pass = |step, window, group, tau, transform| PassParams {
+        // The authors' pass: 8 x 8 patches, Haar across the group, Kaiser window 2.
+        let pass = |transform, step, window, group, tau| PassParams {
             patch: 8,
             step,
             window,
@@ -71,18 +74,47 @@ impl Profile {
             beta: 2.0,
             lambda2d: 0.0,
             exact: false,
+            weight: Weight::Variance,
         };
-        let base = Params {
-            hard: pass(3, 39, 16, if noisy { 5000.0 } else { 2500.0 }, Bior),
-            lambda: 2.7,
-            wiener: pass(3, 39, 32, if noisy { 3500.0 } else { 400.0 }, Dct),
-            mu2: 1.0,
+        let method = |hard, lambda, wiener, mu2| Params {
+            hard,
+            lambda,
+            wiener,
+            mu2,
             passes: 2,
             color: ColorMode::Opp,
         };
+        // quell's own profiles: weights by deviation, taus that leave room for the noise (2 sigma^2).
+        let own = |step: (usize, usize), window, group: (usize, usize), exact: (bool, bool), mu2| {
+            let tau = if noisy { (15000.0, 2000.0) } else { (4000.0, 600.0) };
+            let pass = |transform, step, group, tau, exact| PassParams {
+                exact,
+                weight: Weight::Deviation,
+                ..pass(transform, step, window, group, tau)
+            };
+            let hard = pass(Bior, step.0, group.0, tau.0, exact.0);
+            method(hard, 2.8, pass(Dct, step.1, group.1, tau.1, exact.1), mu2)
+        };
         match self {
-            Self::Np => base,
-            _ => base,
+            Self::Fast => own((8, 8), 19, (8, 8), (false, false), 0.8),
+            Self::Middle => own((4, 3), 33, (8, 8), (false, false), 0.8),
+            Self::Normal => own((3, 3), 39, (16, 32), (true, false), 0.8),
+            Self::High => own((2, 2), 45, (16, 32), (true, true), 0.6),
+            Self::Original => method(pass(Dct, 3, 39, 16, 2500.0), 2.7, pass(Dct, 3, 39, 32, 400.0), 1.0),
+            Self::Modified => {
+                let flat = |step, tau| PassParams { beta: 0.0, ..pass(Dct, step, 21, 8, tau) };
+                method(flat(7, 2500.0), 2.7, flat(7, 400.0), 1.0)
+            }
+            Self::Lc if !noisy => {
+                method(pass(Bior, 6, 25, 16, 3000.0), 2.7, pass(Dct, 5, 25, 16, 400.0), 1.0)
+            }
+            Self::Np if !noisy => {
+                method(pass(Bior, 3, 39, 16, 3000.0), 2.7, pass(Dct, 3, 39, 32, 400.0), 1.0)
+            }
+            Self::Lc | Self::Np | Self::Vn => {
+                let wiener = PassParams { patch: 11, ..pass(Dct, 6, 39, 32, 3500.0) };
+                method(pass(Bior, 4, 39, 32, 25000.0), 2.8, wiener, 1.0)
+            }
         }
     }
 }

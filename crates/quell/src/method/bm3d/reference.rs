@@ -1,5 +1,6 @@
 //! BM3D in plain `f64`, to be read beside the paper. Slow; every fast path is tested against it.
 
+use super::Weight;
 use super::plan::{Match, PassPlan, Plan, Shrink, grid};
 use crate::transform::{Matrix, Transform};
 use crate::{Plane, PlaneView};
@@ -175,6 +176,7 @@ pub struct GroupFilter {
     shrink: Shrink,
     stack: Transform,
     exact: bool,
+    weight: Weight,
     forward: Matrix,
     inverse: Matrix,
     /// `autocorrelation[u][d]` of the atoms, for the exact variances.
@@ -196,6 +198,7 @@ impl GroupFilter {
             shrink: plan.shrink,
             stack: plan.stack,
             exact: plan.exact,
+            weight: plan.weight,
             inverse: plan.transform.inverse(n),
             forward,
             autocorrelation,
@@ -240,9 +243,13 @@ impl GroupFilter {
         }
         // The weight in units of the noise: 1 / Nhar, or 1 / |W|^2; a group with nothing left counts as one.
         let kept = kept / (sigma * sigma);
-        let weight = match self.shrink {
-            Shrink::Hard { .. } => 1.0 / kept.max(1.0),
-            Shrink::Wiener { .. } => 1.0 / kept.max(1e-6 * (group.len() * self.forward.size().pow(2)) as f64),
+        let kept = match self.shrink {
+            Shrink::Hard { .. } => kept.max(1.0),
+            Shrink::Wiener { .. } => kept.max(1e-6 * (group.len() * self.forward.size().pow(2)) as f64),
+        };
+        let weight = match self.weight {
+            Weight::Variance => 1.0 / kept,
+            Weight::Deviation => 1.0 / kept.sqrt(),
         };
         let back = self.stack.inverse(group.len());
         let stack = along(&back, &z).iter().map(|p| separable(&self.inverse, p)).collect();

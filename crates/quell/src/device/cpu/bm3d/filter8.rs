@@ -9,21 +9,23 @@ use super::matching::{Groups, Window};
 use super::patch8::{Bior8, Dct8, Points8, Scales};
 use super::unit::Unit;
 use super::variance::Variances;
-use crate::bm3d::{PassPlan, Shrink};
+use crate::PlaneView;
+use crate::bm3d::{PassPlan, Shrink, Weight};
 use crate::device::cpu::simd::{Kernel, Simd, inlined};
 use crate::transform::Transform;
-use crate::PlaneView;
 
 /// Whether this filter can run the pass.
 pub(super) fn supports(pass: &PassPlan) -> bool {
-    pass.patch == 8 && pass.stack == Transform::Haar && matches!(pass.transform, Transform::Dct | Transform::Bior)
+    pass.patch == 8
+        && pass.stack == Transform::Haar
+        && matches!(pass.transform, Transform::Dct | Transform::Bior)
 }
 
 /// A vector of eight floats in memory.
 pub(super) type Row = [f32; 8];
 
 /// Largest group.
-const MAX: usize = 128;
+pub(super) const MAX: usize = 128;
 
 /// Buffers of one thread.
 #[derive(Default)]
@@ -69,12 +71,11 @@ impl Kernel for FilterUnit<'_> {
 struct Constants {
     hard: bool,
     exact: bool,
+    weight: Weight,
     /// `lambda^2` or `mu2`, times the noise variance.
     strength: f32,
     /// Squared norms of the two-dimensional analysis atoms.
     norm2: [Row; 8],
-    /// Their inverses.
-    inverse_norm2: [Row; 8],
     /// What a coefficient is multiplied by on the way back.
     undo: [Row; 8],
 }
@@ -92,9 +93,9 @@ impl Constants {
         Self {
             hard: matches!(pass.shrink, Shrink::Hard { .. }),
             exact: pass.exact,
+            weight: pass.weight,
             strength: factor * sigma * sigma,
             norm2: outer(&|u, v| scales.norm2[u] * scales.norm2[v]),
-            inverse_norm2: outer(&|u, v| 1.0 / (scales.norm2[u] * scales.norm2[v])),
             undo: outer(&|u, v| scales.undo[u] * scales.undo[v]),
         }
     }
@@ -122,16 +123,16 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
         transform_region::<S, T>(&basic, unit, layout, line, b);
     }
     let cells = layout.stride * layout.height;
-    sums.clear();
     sums.resize(cells, [0.0; 8]);
+    sums.as_flattened_mut().fill(0.0);
     weights.clear();
     weights.resize(width * layout.height, 0.0);
     stack.resize(MAX, [[0.0; 8]; 8]);
     pilot.resize(MAX, [[0.0; 8]; 8]);
-    if pass.exact {
-        variances.prepare::<T>();
-    }
     let window = Window { radius: pass.radius };
+    if pass.exact {
+        variances.prepare::<T>(window);
+    }
     let steps = Steps::new(window, layout);
     let kaiser: [f32; 8] = std::array::from_fn(|i| pass.kaiser[i]);
     let mut at = [0usize; MAX];
@@ -148,7 +149,7 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
             let n = group.len();
             assert!(at[..n].iter().all(|&a| a + 7 * layout.stride < cells));
             if pass.exact {
-                variances.of_group::<S>(group, window);
+                variances.of_group::<S>(group);
             }
             let job = Group {
                 at: &at[..n],
@@ -170,7 +171,7 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
         }
     }
     back::<S, T>(sums, layout, &kaiser, overlap, numerator);
-    convolve(weights, width, &kaiser, line, denominator);
+    convolve::<S>(weights, width, &kaiser, line, denominator);
 }
 
 /// Distance in memory of every displacement of the window.
@@ -194,8 +195,22 @@ impl Steps {
 }
 
 /// The horizontal transform at every pixel of a region.
-#[inline(always)]
+#[inline(never)]
 fn transform_region<S: Simd, T: Points8>(
+    plane: &PlaneView<'_>,
+    unit: &Unit,
+    layout: Layout,
+    line: &mut Vec<f32>,
+    out: &mut Vec<Row>,
+) {
+    S::vectorize(
+        #[inline(always)]
+        || transform_region_inner::<S, T>(plane, unit, layout, line, out),
+    );
+}
+
+#[inline(always)]
+fn transform_region_inner<S: Simd, T: Points8>(
     plane: &PlaneView<'_>,
     unit: &Unit,
     layout: Layout,
@@ -215,7 +230,7 @@ fn transform_region<S: Simd, T: Points8>(
             let cells = &mut row[x..x + 8];
             // SAFETY: `samples` holds the 15 floats that are read, `cells` the 8 rows that are written.
             unsafe {
-                let mut v: [S::F32; 8] = std::array::from_fn(|j| S::load(samples.as_ptr().add(j)));
+                let mut v = S::load8(samples.as_ptr(), 1);
                 T::forward::<S>(&mut v);
                 S::transpose(&mut v);
                 for (cell, v) in cells.iter_mut().zip(v) {
@@ -227,8 +242,28 @@ fn transform_region<S: Simd, T: Points8>(
 }
 
 /// The horizontal inverse of the sums, windowed and overlapped.
+#[inline(never)]
+fn back<S: Simd, T: Points8>(
+    sums: &[Row],
+    layout: Layout,
+    kaiser: &Row,
+    overlap: &mut Vec<f32>,
+    out: &mut [f32],
+) {
+    S::vectorize(
+        #[inline(always)]
+        || back_inner::<S, T>(sums, layout, kaiser, overlap, out),
+    );
+}
+
 #[inline(always)]
-fn back<S: Simd, T: Points8>(sums: &[Row], layout: Layout, kaiser: &Row, overlap: &mut Vec<f32>, out: &mut [f32]) {
+fn back_inner<S: Simd, T: Points8>(
+    sums: &[Row],
+    layout: Layout,
+    kaiser: &Row,
+    overlap: &mut Vec<f32>,
+    out: &mut [f32],
+) {
     // Eight lines, one per column of a patch, each with room for seven pixels on the left.
     let stride = layout.width.next_multiple_of(8) + 16;
     overlap.clear();
@@ -240,7 +275,7 @@ fn back<S: Simd, T: Points8>(sums: &[Row], layout: Layout, kaiser: &Row, overlap
             assert!(overlap.len() >= 7 * stride + 8 + x + 8);
             // SAFETY: `cells` has 8 rows; the assertion covers the last store.
             unsafe {
-                let mut v: [S::F32; 8] = std::array::from_fn(|l| S::load(cells[l].as_ptr()));
+                let mut v = S::load8(cells.as_ptr().cast(), 8);
                 S::transpose(&mut v);
                 T::inverse::<S>(&mut v);
                 for (j, v) in v.into_iter().enumerate() {
@@ -264,26 +299,49 @@ fn back<S: Simd, T: Points8>(sums: &[Row], layout: Layout, kaiser: &Row, overlap
 }
 
 /// The separable convolution of the patch weights with the window: the denominator of every pixel.
+#[inline(never)]
+fn convolve<S: Simd>(weights: &[f32], width: usize, kaiser: &Row, line: &mut Vec<f32>, out: &mut [f32]) {
+    S::vectorize(
+        #[inline(always)]
+        || convolve_inner::<S>(weights, width, kaiser, line, out),
+    );
+}
+
 #[inline(always)]
-fn convolve(weights: &[f32], width: usize, kaiser: &Row, line: &mut Vec<f32>, out: &mut [f32]) {
+fn convolve_inner<S: Simd>(
+    weights: &[f32],
+    width: usize,
+    kaiser: &Row,
+    line: &mut Vec<f32>,
+    out: &mut [f32],
+) {
+    let padded = width.next_multiple_of(8);
+    let height = out.len() / width;
+    // Eight horizontally convolved rows in a ring, then a line of weights with seven zeros before it.
     line.clear();
-    line.resize(width + 8, 0.0);
-    for (w, o) in weights.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
-        line[8..].copy_from_slice(w);
-        for (x, o) in o.iter_mut().enumerate() {
-            let taps = &line[x + 1..x + 9];
-            *o = (0..8).fold(0.0, |s, j| s + kaiser[j] * taps[7 - j]);
+    line.resize(8 * padded + 8 + padded, 0.0);
+    let (ring, input) = line.split_at_mut(8 * padded);
+    let mut row = vec![0.0; padded];
+    for y in 0..height {
+        input[8..8 + width].copy_from_slice(&weights[y * width..][..width]);
+        let rows = (y + 1).min(8);
+        for x in (0..padded).step_by(8) {
+            // SAFETY: `input` holds 8 + `padded` floats, each row of the ring and `row` hold `padded`.
+            unsafe {
+                let mut sum = S::mul(S::load(input.as_ptr().add(8 + x)), S::splat(kaiser[0]));
+                for j in 1..8 {
+                    sum = S::fma(S::load(input.as_ptr().add(8 + x - j)), S::splat(kaiser[j]), sum);
+                }
+                S::store(ring.as_mut_ptr().add(y % 8 * padded + x), sum);
+                let mut total = S::mul(sum, S::splat(kaiser[0]));
+                for j in 1..rows {
+                    let above = S::load(ring.as_ptr().add((y - j) % 8 * padded + x));
+                    total = S::fma(above, S::splat(kaiser[j]), total);
+                }
+                S::store(row.as_mut_ptr().add(x), total);
+            }
         }
-    }
-    // Rows from the bottom up, so that the rows above are still unconvolved.
-    for y in (0..out.len() / width).rev() {
-        let (above, row) = out.split_at_mut(y * width);
-        let row = &mut row[..width];
-        row.iter_mut().for_each(|v| *v *= kaiser[0]);
-        for j in 1..8.min(y + 1) {
-            let source = &above[(y - j) * width..][..width];
-            row.iter_mut().zip(source).for_each(|(o, s)| *o += kaiser[j] * s);
-        }
+        out[y * width..][..width].copy_from_slice(&row[..width]);
     }
 }
 
@@ -305,13 +363,16 @@ struct Group<'a> {
 ///
 /// # Safety
 /// Every patch of the group lies inside the buffers; `stack` and `pilot` have room for the group.
-#[inline(always)]
+#[inline(never)]
 unsafe fn filter_group<S: Simd, T: Points8>(g: Group<'_>) -> f32 {
     macro_rules! sizes {
         ($($n:literal)+) => {
             match g.at.len() {
-                // SAFETY: passed on.
-                $($n => unsafe { filter_group_of::<S, T, $n>(g) },)+
+                $($n => S::vectorize(
+                    #[inline(always)]
+                    // SAFETY: passed on.
+                    || unsafe { filter_group_of::<S, T, $n>(g) },
+                ),)+
                 _ => unreachable!("groups are powers of two up to 128"),
             }
         };
@@ -334,7 +395,7 @@ unsafe fn filter_group_of<S: Simd, T: Points8, const N: usize>(g: Group<'_>) -> 
         };
         // Groups with nothing left count as one coefficient (hard) or a millionth of all (Wiener).
         let least = if g.constants.hard { 1.0 } else { 64e-6 * N as f32 };
-        let weight = 1.0 / kept.max(least);
+        let weight = g.constants.weight.of(kept.max(least));
         haar_add::<S, N>(&g, weight);
         weight
     }
@@ -354,11 +415,15 @@ unsafe fn load_haar<S: Simd, const N: usize>(from: *const Row, g: &Group<'_>, to
         let zero = S::splat(0.0);
         let mut tops = [zero; 16];
         // SAFETY: patches and stack are inside their buffers by the caller's contract.
-        let load = inlined(#[inline(always)]
-        |k: usize| unsafe { S::load((*from.add(*g.at.get_unchecked(k) + r * g.stride)).as_ptr()) });
+        let load = inlined(
+            #[inline(always)]
+            |k: usize| unsafe { S::load((*from.add(*g.at.get_unchecked(k) + r * g.stride)).as_ptr()) },
+        );
         // SAFETY: as above; k is below N.
-        let put = inlined(#[inline(always)]
-        |k: usize, v| unsafe { S::store((*to.add(k))[r].as_mut_ptr(), v) });
+        let put = inlined(
+            #[inline(always)]
+            |k: usize, v| unsafe { S::store((*to.add(k))[r].as_mut_ptr(), v) },
+        );
         let chunk = if N < 8 { N } else { 8 };
         for c in 0..N / chunk {
             let mut v = [zero; 8];
@@ -397,8 +462,10 @@ unsafe fn haar_add<S: Simd, const N: usize>(g: &Group<'_>, weight: f32) {
         let zero = S::splat(0.0);
         let kw = S::splat(weight * g.kaiser[r]);
         // SAFETY: k is below N.
-        let get = inlined(#[inline(always)]
-        |k: usize| unsafe { S::load((*g.stack.add(k))[r].as_ptr()) });
+        let get = inlined(
+            #[inline(always)]
+            |k: usize| unsafe { S::load((*g.stack.add(k))[r].as_ptr()) },
+        );
         let chunk = if N < 8 { N } else { 8 };
         let mut tops = [zero; 16];
         tops[0] = get(0);
@@ -444,7 +511,7 @@ unsafe fn hard<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
         // SAFETY: k is below N; rows have 8 floats.
         unsafe {
             let rows = &mut *g.stack.add(k);
-            let mut v: [S::F32; 8] = std::array::from_fn(|r| S::load(rows[r].as_ptr()));
+            let mut v = S::load8(rows.as_ptr().cast(), 8);
             T::forward::<S>(&mut v);
             let (threshold, back) = (S::splat(c.strength * size), S::splat(1.0 / size));
             for u in 0..8 {
@@ -478,9 +545,9 @@ unsafe fn wiener<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
         let size = (1u32 << level(N, k)) as f32;
         // SAFETY: k is below N; rows have 8 floats.
         unsafe {
-            let (rows, pilot) = (&mut *g.stack.add(k), &mut *g.pilot.add(k));
+            let (rows, pilot) = (&mut *g.stack.add(k), &*g.pilot.add(k));
             let (strength, back) = (S::splat(c.strength * size), S::splat(1.0 / size));
-            let mut b: [S::F32; 8] = std::array::from_fn(|r| S::load(pilot[r].as_ptr()));
+            let mut b = S::load8(pilot.as_ptr().cast(), 8);
             T::forward::<S>(&mut b);
             for u in 0..8 {
                 let energy = S::mul(b[u], b[u]);
@@ -499,7 +566,7 @@ unsafe fn wiener<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
                 };
                 b[u] = S::mul(w, S::mul(back, S::load(c.undo[u].as_ptr())));
             }
-            let mut v: [S::F32; 8] = std::array::from_fn(|r| S::load(rows[r].as_ptr()));
+            let mut v = S::load8(rows.as_ptr().cast(), 8);
             T::forward::<S>(&mut v);
             for u in 0..8 {
                 v[u] = S::mul(v[u], b[u]);

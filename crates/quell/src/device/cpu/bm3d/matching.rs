@@ -6,10 +6,10 @@
 
 use super::unit::Unit;
 use super::{scan, select};
+use crate::PlaneView;
 use crate::bm3d::{Match, PassPlan};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::transform::Transform;
-use crate::PlaneView;
 
 /// Groups of a unit, reference by reference in rows.
 #[derive(Default)]
@@ -111,13 +111,11 @@ impl Kernel for MatchUnit<'_> {
         let Self { pass, unit, guide, scratch, groups } = self;
         groups.reset(pass.group, unit.xs.len() * unit.ys.len());
         let region = &unit.region;
-        scratch.plane.clear();
-        for y in region.y.clone() {
-            let row = &guide.row(y)[region.x.clone()];
-            scratch.plane.extend(row.iter().map(
-                #[inline(always)]
-                |&z| pass.matching.quantise(z),
-            ));
+        scratch.plane.resize(region.width() * region.height(), 0);
+        for (y, out) in region.y.clone().zip(scratch.plane.chunks_exact_mut(region.width())) {
+            for (q, &z) in out.iter_mut().zip(&guide.row(y)[region.x.clone()]) {
+                *q = pass.matching.quantise(z);
+            }
         }
         let mut plain_from = 0;
         if pass.patch == 8 && pass.prefilter == 0.0 {

@@ -9,6 +9,8 @@ mod select;
 mod unit;
 mod variance;
 
+use std::sync::{Mutex, PoisonError};
+
 use super::schedule::in_order;
 use super::simd::dispatch;
 use super::{Cpu, Level};
@@ -16,6 +18,13 @@ use crate::bm3d::{PassPlan, Plan};
 use crate::{Control, Plane, PlaneView, Result};
 use matching::{Groups, MatchUnit};
 use unit::{Rect, Unit, units};
+
+/// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.
+#[derive(Default)]
+pub(super) struct Pool {
+    scratch: Mutex<Vec<Scratch>>,
+    estimates: Mutex<Vec<Estimate>>,
+}
 
 /// Buffers of one thread.
 #[derive(Default)]
@@ -25,7 +34,28 @@ struct Scratch {
     filter: filter8::Scratch,
 }
 
+/// A buffer on loan from a pool; goes back when dropped.
+struct Borrowed<'a, T: Default> {
+    item: T,
+    pool: &'a Mutex<Vec<T>>,
+}
+
+impl<'a, T: Default> From<&'a Mutex<Vec<T>>> for Borrowed<'a, T> {
+    fn from(pool: &'a Mutex<Vec<T>>) -> Self {
+        let item = pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        Self { item, pool }
+    }
+}
+
+impl<T: Default> Drop for Borrowed<'_, T> {
+    fn drop(&mut self) {
+        let item = std::mem::take(&mut self.item);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+    }
+}
+
 /// What a unit adds to the picture: numerator and denominator of every channel over its region.
+#[derive(Default)]
 struct Estimate {
     numerator: Vec<Vec<f32>>,
     denominator: Vec<Vec<f32>>,
@@ -38,7 +68,7 @@ pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Con
     let mut basic: Option<Vec<Plane>> = None;
     for (pass, units) in plan.passes.iter().zip(&work) {
         let pilot: Option<Vec<PlaneView<'_>>> = basic.as_ref().map(|b| b.iter().map(Plane::view).collect());
-        basic = Some(run_pass(cpu.level, pass, units, noisy, pilot.as_deref(), &progress)?);
+        basic = Some(run_pass(cpu.level, &cpu.bm3d, pass, units, noisy, pilot.as_deref(), &progress)?);
     }
     Ok(basic.unwrap_or_default())
 }
@@ -63,6 +93,7 @@ impl<'a> Steps<'a> {
 
 fn run_pass(
     level: Level,
+    pool: &Pool,
     pass: &PassPlan,
     units: &[Unit],
     noisy: &[PlaneView<'_>],
@@ -73,18 +104,22 @@ fn run_pass(
     let stage = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
     let mut numerator: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, h)).collect();
     let mut denominator = numerator.clone();
+    let spare = || pool.estimates.lock().unwrap_or_else(PoisonError::into_inner);
     in_order(
         units.len(),
-        Scratch::default,
+        || Borrowed::from(&pool.scratch),
         |i, scratch| {
             progress.control.check()?;
-            Ok(estimate(level, pass, &units[i], noisy, basic, scratch))
+            let mut out: Estimate = spare().pop().unwrap_or_default();
+            estimate(level, pass, &units[i], noisy, basic, &mut scratch.item, &mut out);
+            Ok(out)
         },
         |i, estimate| {
             for c in 0..noisy.len() {
                 add(&mut numerator[c], &units[i].region, &estimate.numerator[c]);
                 add(&mut denominator[c], &units[i].region, &estimate.denominator[c]);
             }
+            spare().push(estimate);
             progress.step(stage);
         },
     )?;
@@ -102,14 +137,20 @@ fn estimate(
     noisy: &[PlaneView<'_>],
     basic: Option<&[PlaneView<'_>]>,
     scratch: &mut Scratch,
-) -> Estimate {
+    out: &mut Estimate,
+) {
     let guide = basic.map_or(noisy[0], |b| b[0]);
     let Scratch { matching, groups, filter } = scratch;
     dispatch(level, MatchUnit { pass, unit, guide, scratch: matching, groups });
-    let mut out = Estimate { numerator: Vec::new(), denominator: Vec::new() };
+    out.numerator.resize(noisy.len(), Vec::new());
+    out.denominator.resize(noisy.len(), Vec::new());
     for (c, &noisy) in noisy.iter().enumerate() {
         let area = unit.region.width() * unit.region.height();
-        let (mut numerator, mut denominator) = (vec![0.0; area], vec![0.0; area]);
+        let (numerator, denominator) = (&mut out.numerator[c], &mut out.denominator[c]);
+        for sums in [&mut *numerator, &mut *denominator] {
+            sums.clear();
+            sums.resize(area, 0.0);
+        }
         let (basic, sigma) = (basic.map(|b| b[c]), pass.sigma[c]);
         if filter8::supports(pass) {
             dispatch(
@@ -122,17 +163,14 @@ fn estimate(
                     basic,
                     sigma,
                     scratch: filter,
-                    numerator: &mut numerator,
-                    denominator: &mut denominator,
+                    numerator,
+                    denominator,
                 },
             );
         } else {
-            general::filter_unit(pass, unit, groups, noisy, basic, sigma, &mut numerator, &mut denominator);
+            general::filter_unit(pass, unit, groups, noisy, basic, sigma, numerator, denominator);
         }
-        out.numerator.push(numerator);
-        out.denominator.push(denominator);
     }
-    out
 }
 
 /// Adds a unit's region to a plane.

@@ -30,7 +30,8 @@ impl Scales {
         let exact: Matrix = T::TRANSFORM.forward(8);
         // Row u of the unscaled transform is a multiple of the exact row: read the factor off one element.
         let gain: [f64; 8] = std::array::from_fn(|u| {
-            let i = (0..8).max_by(|&a, &b| exact.at(u, a).abs().total_cmp(&exact.at(u, b).abs())).unwrap_or(0);
+            let i =
+                (0..8).max_by(|&a, &b| exact.at(u, a).abs().total_cmp(&exact.at(u, b).abs())).unwrap_or(0);
             row::<T>(i)[u] / exact.at(u, i)
         });
         let correlation = |u: usize, d: usize| -> f64 {
@@ -52,7 +53,8 @@ fn row<T: Points8>(i: usize) -> [f64; 8] {
             let exact = Transform::Dct.forward(8);
             // Arai, Agui and Nakajima: row u carries sqrt(8), and sqrt(2) cos(u pi / 16) but for u = 0.
             std::array::from_fn(|u| {
-                let c = if u == 0 { 1.0 } else { (u as f64 * std::f64::consts::PI / 16.0).cos() * 2f64.sqrt() };
+                let c =
+                    if u == 0 { 1.0 } else { (u as f64 * std::f64::consts::PI / 16.0).cos() * 2f64.sqrt() };
                 8f64.sqrt() * c * exact.at(u, i)
             })
         }
@@ -199,8 +201,8 @@ impl Points8 for Bior8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::cpu::simd::{Kernel, dispatch};
     use crate::device::cpu::Level;
+    use crate::device::cpu::simd::{Kernel, dispatch};
 
     struct RoundTrip<T>(std::marker::PhantomData<T>);
 
@@ -211,7 +213,8 @@ mod tests {
             let undo = T::undo();
             (0..8)
                 .map(|i| {
-                    let mut d: [S::F32; 8] = std::array::from_fn(|j| S::splat(if i == j { 1.0 } else { 0.0 }));
+                    let mut d: [S::F32; 8] =
+                        std::array::from_fn(|j| S::splat(if i == j { 1.0 } else { 0.0 }));
                     let first = |d: &[S::F32; 8]| -> [f32; 8] { std::array::from_fn(|j| S::sum(d[j]) / 8.0) };
                     T::forward::<S>(&mut d);
                     let c = first(&d);
@@ -229,7 +232,8 @@ mod tests {
         let exact = T::TRANSFORM.forward(8);
         let norm2 = Scales::of::<T>().norm2;
         for level in Level::ALL.into_iter().filter(|&l| l <= Level::detect()) {
-            for (i, (c, back)) in dispatch(level, RoundTrip::<T>(std::marker::PhantomData)).iter().enumerate() {
+            for (i, (c, back)) in dispatch(level, RoundTrip::<T>(std::marker::PhantomData)).iter().enumerate()
+            {
                 for u in 0..8 {
                     let want = exact.at(u, i) * norm2[u].sqrt();
                     assert!((f64::from(c[u]) - want).abs() < 1e-5, "{level:?} {i} {u}: {} {want}", c[u]);

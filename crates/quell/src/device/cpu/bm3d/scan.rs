@@ -6,6 +6,8 @@
 //! columns) is made of `8 / STEP` whole chunks of `STEP` rows and a part of the next one, and the chunks are
 //! shared by neighbouring references.
 
+use std::ops::Range;
+
 use super::matching::Window;
 use super::unit::Unit;
 use crate::device::cpu::simd::{Simd, inlined};
@@ -46,7 +48,13 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Splits the matching values of a unit's region into phases.
-    pub(super) fn load<const STEP: usize>(&mut self, unit: &Unit, window: Window, plane: &[u8], size: (usize, usize)) {
+    pub(super) fn load<const STEP: usize>(
+        &mut self,
+        unit: &Unit,
+        window: Window,
+        plane: &[u8],
+        size: (usize, usize),
+    ) {
         let pad = window.radius.div_ceil(STEP) * STEP;
         let (x0, y0) = (unit.xs[0], unit.ys[0]);
         let width = unit.xs[unit.xs.len() - 1] - x0 + 8 + 2 * pad;
@@ -83,8 +91,22 @@ impl Scratch {
 
 /// Fills the distances of a block of `lanes` references from `column` of the unit, at the rows `ys` (spaced by
 /// `STEP`). Displacements that leave the picture, and (0, 0), get the largest distance.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn distances<S: Simd, const STEP: usize>(
+    s: &mut Scratch,
+    window: Window,
+    column: usize,
+    lanes: usize,
+    ys: &[usize],
+) {
+    S::vectorize(
+        #[inline(always)]
+        || distances_inner::<S, STEP>(s, window, column, lanes, ys),
+    );
+}
+
+#[inline(always)]
+fn distances_inner<S: Simd, const STEP: usize>(
     s: &mut Scratch,
     window: Window,
     column: usize,
@@ -101,7 +123,10 @@ pub(super) fn distances<S: Simd, const STEP: usize>(
     for y in 0..pixel_rows {
         for j in 0..STEP {
             let from = (top + y) * row_stride + j * s.stride + column + pad / STEP;
-            s.reference[(y * STEP + j) * LANES..][..LANES].copy_from_slice(&s.planes[from..][..LANES]);
+            let (from, to) =
+                (&s.planes[from..][..LANES], &mut s.reference[(y * STEP + j) * LANES..][..LANES]);
+            // SAFETY: both have 32 elements.
+            unsafe { S::u16_store(to.as_mut_ptr(), S::u16_load(from.as_ptr())) };
         }
     }
     let x0 = s.origin.0 + column * STEP;
@@ -122,38 +147,24 @@ pub(super) fn distances<S: Simd, const STEP: usize>(
             let y = (ys[r] + dy) as isize - radius as isize;
             y >= 0 && y <= (h - 8) as isize
         };
-        let (valid_from, valid_to) =
-            ((0..rows).find(|&r| inside(r)).unwrap_or(rows), (0..rows).rfind(|&r| inside(r)).map_or(0, |r| r + 1));
-        for dx in 0..side {
-            // Candidate of phase j: pixel dx - radius + j from the reference.
-            let shift = dx + pad - radius;
-            let candidate: [usize; STEP] = std::array::from_fn(
-                #[inline(always)]
-                |j| {
-                    let (phase, lane) = ((shift + j) % STEP, (shift + j) / STEP);
-                    (top + dy - radius) * row_stride + phase * s.stride + column + lane
-                },
-            );
-            // SAFETY: the assertion above covers the last candidate row; `reference` and `outside` were sized
-            // for this block, `distances` for `rows` rows.
-            unsafe {
-                let outside = S::u16_load(s.outside.as_ptr().add(dx * LANES));
-                column_of_sums::<S, STEP>(
-                    s.reference.as_ptr(),
-                    s.planes.as_ptr(),
-                    &candidate,
-                    row_stride,
-                    rows,
-                    #[inline(always)]
-                    |r, d| {
-                        let d = if r >= valid_from && r < valid_to {
-                            S::u16_or(d, outside)
-                        } else {
-                            S::u16_splat(u16::MAX)
-                        };
-                        S::u16_store(s.distances.as_mut_ptr().add(r * per_row + (dy * side + dx) * LANES), d);
-                    },
-                );
+        let (valid_from, valid_to) = (
+            (0..rows).find(|&r| inside(r)).unwrap_or(rows),
+            (0..rows).rfind(|&r| inside(r)).map_or(0, |r| r + 1),
+        );
+        let line = Line { window, dy, column, top, pad, rows, valid: valid_from..valid_to };
+        // SAFETY: the assertion above covers the last candidate row; `reference` and `outside` were sized for
+        // this block, `distances` for `rows` rows.
+        unsafe {
+            let mut dx = 0;
+            if S::WIDE {
+                while dx + 3 <= side {
+                    line.displacements::<S, STEP, 3>(s, dx);
+                    dx += 3;
+                }
+            }
+            while dx < side {
+                line.displacements::<S, STEP, 1>(s, dx);
+                dx += 1;
             }
         }
     }
@@ -163,67 +174,138 @@ pub(super) fn distances<S: Simd, const STEP: usize>(
     }
 }
 
-/// Walks down one displacement, chunk by chunk, and hands out the 32 sums of each reference row.
+/// One row of displacements of a block.
+struct Line {
+    window: Window,
+    dy: usize,
+    column: usize,
+    top: usize,
+    pad: usize,
+    rows: usize,
+    /// Rows of the band whose candidates lie inside the picture.
+    valid: Range<usize>,
+}
+
+impl Line {
+    /// The distances of the displacements `dx..dx + G`. Neighbouring displacements share candidate loads:
+    /// pixel `dx + j` of a candidate meets phase `j` for one of them, phase `j - 1` for the next.
+    ///
+    /// # Safety
+    /// The buffers of `s` were sized for this block.
+    #[inline(always)]
+    unsafe fn displacements<S: Simd, const STEP: usize, const G: usize>(&self, s: &mut Scratch, dx: usize) {
+        let row_stride = STEP * s.stride;
+        let shift = dx + self.pad - self.window.radius;
+        let mut candidate = [std::ptr::null(); 16];
+        for (q, c) in candidate.iter_mut().enumerate().take(STEP + G - 1) {
+            let (phase, lane) = ((shift + q) % STEP, (shift + q) / STEP);
+            let at = (self.top + self.dy - self.window.radius) * row_stride
+                + phase * s.stride
+                + self.column
+                + lane;
+            // SAFETY: by this function's contract.
+            *c = unsafe { s.planes.as_ptr().add(at) };
+        }
+        let side = self.window.side();
+        let per_row = side * side * LANES;
+        let (outside, out) = (s.outside.as_ptr(), s.distances.as_mut_ptr());
+        let store = inlined(
+            #[inline(always)]
+            |r: usize, g: usize, d: S::U16| {
+                // SAFETY: by this function's contract.
+                unsafe {
+                    let d = if self.valid.contains(&r) {
+                        S::u16_or(d, S::u16_load(outside.add((dx + g) * LANES)))
+                    } else {
+                        S::u16_splat(u16::MAX)
+                    };
+                    S::u16_store(out.add(r * per_row + (self.dy * side + dx + g) * LANES), d);
+                }
+            },
+        );
+        // SAFETY: by this function's contract.
+        unsafe {
+            columns_of_sums::<S, STEP, G>(s.reference.as_ptr(), &candidate, row_stride, self.rows, store)
+        }
+    }
+}
+
+/// Walks down `G` displacements, chunk by chunk, and hands out the 32 sums of each reference row.
 ///
 /// # Safety
-/// `reference` and `planes + candidate[j]` are readable for every pixel row of `rows` reference rows.
+/// `reference` and `candidate` are readable for every pixel row of `rows` reference rows.
 #[inline(always)]
-unsafe fn column_of_sums<S: Simd, const STEP: usize>(
+unsafe fn columns_of_sums<S: Simd, const STEP: usize, const G: usize>(
     reference: *const u16,
-    planes: *const u16,
-    candidate: &[usize; STEP],
+    candidate: &[*const u16; 16],
     row_stride: usize,
     rows: usize,
-    mut out: impl FnMut(usize, S::U16),
+    mut out: impl FnMut(usize, usize, S::U16),
 ) {
     let (whole, part) = (8 / STEP, 8 % STEP);
     let zero = S::u16_splat(0);
-    let square = inlined(#[inline(always)]
-    |y: usize, j: usize| {
-        // SAFETY: by this function's contract.
-        let d = unsafe {
-            let a = S::u16_load(reference.add((y * STEP + j) * LANES));
-            S::u16_sub(a, S::u16_load(planes.add(candidate[j] + y * row_stride)))
-        };
-        S::u16_mul(d, d)
-    });
-    // Sums over the first `part` phases and over the rest, of the previous chunks, newest first.
-    let mut history = [(zero, zero); 8];
-    let add = inlined(#[inline(always)]
-    |a: (S::U16, S::U16), b: (S::U16, S::U16)| (S::u16_adds(a.0, b.0), S::u16_adds(a.1, b.1)));
-    let line = inlined(#[inline(always)]
-    |y: usize| {
-        let mut sum = (zero, zero);
-        for j in 0..STEP {
-            let q = square(y, j);
-            if j < part {
-                sum.0 = if j == 0 { q } else { S::u16_adds(sum.0, q) };
-            } else {
-                sum.1 = if j == part { q } else { S::u16_adds(sum.1, q) };
-            }
-        }
-        sum
-    });
-    let finish = inlined(#[inline(always)]
-    |sum: (S::U16, S::U16)| {
-        let full = if part > 0 { S::u16_adds(sum.0, sum.1) } else { sum.1 };
-        let mut d = full;
-        macro_rules! right {
-            ($($n:literal)+) => {$(
-                if $n < whole {
-                    d = S::u16_adds(d, S::u16_down::<$n>(full));
-                } else if $n == whole && part > 0 {
-                    d = S::u16_adds(d, S::u16_down::<$n>(sum.0));
+    // Sums over the first `part` phases and over the rest, for each displacement.
+    let line = inlined(
+        #[inline(always)]
+        |y: usize| {
+            let mut sum = [(zero, zero); G];
+            for q in 0..STEP + G - 1 {
+                // SAFETY: by this function's contract.
+                let c = unsafe { S::u16_load(candidate[q].add(y * row_stride)) };
+                for g in 0..G {
+                    if q < g || q - g >= STEP {
+                        continue;
+                    }
+                    let j = q - g;
+                    // SAFETY: by this function's contract.
+                    let d = S::u16_sub(unsafe { S::u16_load(reference.add((y * STEP + j) * LANES)) }, c);
+                    let square = S::u16_mul(d, d);
+                    if j < part {
+                        sum[g].0 = if j == 0 { square } else { S::u16_adds(sum[g].0, square) };
+                    } else {
+                        sum[g].1 = if j == part { square } else { S::u16_adds(sum[g].1, square) };
+                    }
                 }
-            )+};
-        }
-        right!(1 2 3 4 5 6 7);
-        d
-    });
+            }
+            sum
+        },
+    );
+    let add = inlined(
+        #[inline(always)]
+        |mut a: [(S::U16, S::U16); G], b: [(S::U16, S::U16); G]| {
+            for g in 0..G {
+                a[g] =
+                    (if part > 0 { S::u16_adds(a[g].0, b[g].0) } else { zero }, S::u16_adds(a[g].1, b[g].1));
+            }
+            a
+        },
+    );
+    let mut finish = inlined(
+        #[inline(always)]
+        |r: usize, sums: [(S::U16, S::U16); G]| {
+            for (g, sum) in sums.into_iter().enumerate() {
+                let full = if part > 0 { S::u16_adds(sum.0, sum.1) } else { sum.1 };
+                let mut d = full;
+                macro_rules! right {
+                    ($($n:literal)+) => {$(
+                        if $n < whole {
+                            d = S::u16_adds(d, S::u16_down::<$n>(full));
+                        } else if $n == whole && part > 0 {
+                            d = S::u16_adds(d, S::u16_down::<$n>(sum.0));
+                        }
+                    )+};
+                }
+                right!(1 2 3 4 5 6 7);
+                out(r, g, d);
+            }
+        },
+    );
+    // The previous chunks, newest first.
+    let mut history = [[(zero, zero); G]; 8];
     let chunks = rows + whole - 1;
     for k in 0..chunks {
         let y = k * STEP;
-        let mut sum = (zero, zero);
+        let mut sum = [(zero, zero); G];
         for j in 0..STEP {
             sum = if j == 0 { line(y) } else { add(sum, line(y + j)) };
             if part > 0 && j + 1 == part && k >= whole {
@@ -231,7 +313,7 @@ unsafe fn column_of_sums<S: Simd, const STEP: usize>(
                 for h in history.iter().take(whole) {
                     total = add(total, *h);
                 }
-                out(k - whole, finish(total));
+                finish(k - whole, total);
             }
         }
         if part == 0 && k + 1 >= whole {
@@ -239,7 +321,7 @@ unsafe fn column_of_sums<S: Simd, const STEP: usize>(
             for h in history.iter().take(whole - 1) {
                 total = add(total, *h);
             }
-            out(k + 1 - whole, finish(total));
+            finish(k + 1 - whole, total);
         }
         for i in (1..whole).rev() {
             history[i] = history[i - 1];
@@ -255,6 +337,6 @@ unsafe fn column_of_sums<S: Simd, const STEP: usize>(
         for h in history.iter().take(whole) {
             total = add(total, *h);
         }
-        out(rows - 1, finish(total));
+        finish(rows - 1, total);
     }
 }

@@ -25,13 +25,21 @@ impl Scratch {
     /// The keys of a lane in order, at most `most`.
     pub(super) fn lane(&self, lane: usize, most: usize) -> impl Iterator<Item = u32> {
         let n = most.min(self.filled[lane] as usize);
-        self.keys[lane..].iter().step_by(LANES).take(n).copied()
+        self.keys.iter().skip(lane).step_by(LANES).take(n).copied()
     }
 }
 
 /// Finds the `group - 1` nearest of `distances` (`[candidate][32]`) that are not above `max`.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn nearest<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize, max: u32, lanes: usize) {
+    S::vectorize(
+        #[inline(always)]
+        || nearest_inner::<S>(s, distances, group, max, lanes),
+    );
+}
+
+#[inline(always)]
+fn nearest_inner<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize, max: u32, lanes: usize) {
     let wanted = group - 1;
     s.filled = [0; LANES];
     if wanted == 0 {
@@ -46,23 +54,32 @@ pub(super) fn nearest<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize,
     // SAFETY: `distances` holds whole vectors; `bound` is one.
     unsafe {
         let mut limit = S::u16_load(bound.as_ptr());
-        for number in 0..distances.len() / LANES {
+        let candidates = distances.len() / LANES;
+        let mut number = 0;
+        while number < candidates {
+            // Two candidates share one loop over hits: its exit is the branch that is hard to predict.
             let d = distances.as_ptr().add(number * LANES);
-            let mut hits = S::u16_lt(S::u16_load(d), limit);
+            let mut hits = u64::from(S::u16_lt(S::u16_load(d), limit));
+            if number + 1 < candidates {
+                hits |= u64::from(S::u16_lt(S::u16_load(d.add(LANES)), limit)) << 32;
+            }
             let mut full = false;
             while hits != 0 {
-                let lane = hits.trailing_zeros() as usize;
+                let bit = hits.trailing_zeros() as usize;
                 hits &= hits - 1;
+                let lane = bit % LANES;
                 let slot = *s.filled.get_unchecked(lane) as usize;
-                // A lane is emptied as soon as it is full, so the slot exists.
-                *s.keys.get_unchecked_mut(slot * LANES + lane) = (u32::from(*d.add(lane)) << 16) | number as u32;
+                // A lane is emptied as soon as it is nearly full, so the slot exists.
+                let key = (u32::from(*d.add(bit)) << 16) | (number + bit / LANES) as u32;
+                *s.keys.get_unchecked_mut(slot * LANES + lane) = key;
                 *s.filled.get_unchecked_mut(lane) = slot as u32 + 1;
-                full |= slot + 1 == capacity;
+                full |= slot + 2 >= capacity;
             }
             if full {
                 compact::<S>(s, wanted, capacity, &mut bound);
                 limit = S::u16_load(bound.as_ptr());
             }
+            number += 2;
         }
     }
     let most = s.filled.iter().copied().max().unwrap_or(0) as usize;
@@ -74,7 +91,13 @@ pub(super) fn nearest<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize,
 
 /// A bound below which every lane has at least `group - 1` candidates (if it has that many up to `max` at all).
 #[inline(always)]
-fn upper_bound<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize, max: u32, bound: &mut [u16; LANES]) {
+fn upper_bound<S: Simd>(
+    s: &mut Scratch,
+    distances: &[u16],
+    group: usize,
+    max: u32,
+    bound: &mut [u16; LANES],
+) {
     let cap = S::u16_splat((max + 1) as u16);
     let bins = 2 * group;
     s.bins.clear();

@@ -4,9 +4,10 @@
 //! node: pairs in the same half count plus, pairs across the halves count minus. A pair that does not overlap
 //! counts nothing. The correlation of an atom with itself, shifted, is a product over rows and columns.
 
-use super::filter8::Row;
+use super::filter8::{MAX, Row};
 use super::matching::Window;
 use super::patch8::{Points8, Scales};
+use super::scan::LANES;
 use crate::device::cpu::simd::Simd;
 
 /// Least relative variance: a combination that cancels keeps clear of 0 / 0. The same in the reference.
@@ -17,15 +18,34 @@ const LEAST: f32 = 1e-6;
 pub(super) struct Variances {
     /// `[dy][dx][u]`: correlation of the atoms at a displacement, relative to their norms.
     table: Vec<[Row; 8]>,
-    /// Per coefficient.
-    relative: Vec<[Row; 8]>,
-    cross: Vec<[Row; 8]>,
-    within: Vec<[Row; 8]>,
+    /// Displacement of every number.
+    displacements: Vec<(i16, i16)>,
+    nodes: Box<Nodes>,
 }
 
+/// Fixed arrays, so that the compiler sees that no index leaves them.
+struct Nodes {
+    /// Per coefficient.
+    relative: [[Row; 8]; MAX],
+    /// Per node: the sum over all pairs below it.
+    within: [[Row; 8]; MAX],
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self { relative: [[[1.0; 8]; 8]; MAX], within: [[[0.0; 8]; 8]; MAX] }
+    }
+}
+
+/// Bit `j % 64` of `near[i][j / 64]`: patches `i` and `j` overlap.
+type Near = [[u64; MAX / 64]; MAX];
+
 impl Variances {
-    /// Tables of one transform.
-    pub(super) fn prepare<T: Points8>(&mut self) {
+    /// Tables of one transform and window.
+    pub(super) fn prepare<T: Points8>(&mut self, window: Window) {
+        let numbers = 0..(window.side() * window.side()) as u32;
+        let short = |(dy, dx): (i32, i32)| (dy as i16, dx as i16);
+        self.displacements = numbers.map(|n| short(window.displacement(n))).collect();
         let scales = Scales::of::<T>();
         let r = |d: usize, u: usize| scales.autocorrelation[d][u] / scales.norm2[u];
         self.table = (0..64)
@@ -36,66 +56,104 @@ impl Variances {
     /// Relative variance of coefficient `k`, row `u`.
     #[inline(always)]
     pub(super) fn relative<S: Simd>(&self, k: usize, u: usize) -> S::F32 {
-        let row = &self.relative[k][u];
+        let row = &self.nodes.relative[k % MAX][u];
         // SAFETY: a row has 8 floats.
         unsafe { S::load(row.as_ptr()) }
     }
 
     /// Computes the variances of a group.
+    #[inline(never)]
+    pub(super) fn of_group<S: Simd>(&mut self, group: &[u32]) {
+        S::vectorize(
+            #[inline(always)]
+            || self.of_group_inner::<S>(group),
+        );
+    }
+
     #[inline(always)]
-    pub(super) fn of_group<S: Simd>(&mut self, group: &[u32], window: Window) {
-        let n = group.len();
-        let zero = [[0.0; 8]; 8];
-        self.relative.clear();
-        self.relative.resize(n, zero);
+    fn of_group_inner<S: Simd>(&mut self, group: &[u32]) {
+        let n = group.len().min(MAX);
+        let (mut ys, mut xs, mut near): (_, _, Near) = ([0u16; MAX], [0u16; MAX], [[0; MAX / 64]; MAX]);
+        for ((&key, y), x) in group.iter().zip(&mut ys).zip(&mut xs) {
+            let (dy, dx) = self.displacements[(key & 0xffff) as usize];
+            (*y, *x) = (dy as u16, dx as u16);
+        }
+        for (i, near) in near.iter_mut().enumerate().take(n) {
+            *near = overlaps::<S>(&ys, &xs, i, n);
+        }
         // Node 1 is the root, node i has the children 2i and 2i + 1; node i is also coefficient i.
-        self.cross.clear();
-        self.cross.resize(n.max(2), zero);
-        self.within.clear();
-        self.within.resize(2 * n, zero);
-        let mut at = [(0i32, 0i32); 128];
-        for (a, &key) in at.iter_mut().zip(group) {
-            *a = window.displacement(key);
-        }
-        for i in 0..n {
-            for j in i + 1..n {
-                let (dy, dx) = (at[i].0.abs_diff(at[j].0), at[i].1.abs_diff(at[j].1));
-                if dy < 8 && dx < 8 {
-                    let up = (i ^ j).ilog2() + 1;
-                    let node = &mut self.cross[(n + i) >> up];
-                    let pair = &self.table[(dy * 8 + dx) as usize];
-                    for u in 0..8 {
-                        add::<S>(&mut node[u], &pair[u]);
-                    }
-                }
-            }
-        }
         for node in (1..n).rev() {
-            let size = (n >> node.ilog2()) as f32;
-            for u in 0..8 {
-                // SAFETY: rows have 8 floats.
-                unsafe {
-                    let load = |r: &Row| S::load(r.as_ptr());
-                    let halves = S::add(load(&self.within[2 * node][u]), load(&self.within[2 * node + 1][u]));
-                    let across = load(&self.cross[node][u]);
-                    S::store(self.within[node][u].as_mut_ptr(), S::add(halves, across));
-                    let v = S::fma(S::sub(halves, across), S::splat(2.0 / size), S::splat(1.0));
-                    S::store(self.relative[node][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
-                }
-            }
+            self.node::<S>(node, n, &ys, &xs, &near);
         }
         for u in 0..8 {
             // SAFETY: rows have 8 floats.
             unsafe {
-                let v = S::fma(S::load(self.within[1][u].as_ptr()), S::splat(2.0 / n as f32), S::splat(1.0));
-                S::store(self.relative[0][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
+                let pairs = if n > 1 { S::load(self.nodes.within[1][u].as_ptr()) } else { S::splat(0.0) };
+                let v = S::fma(pairs, S::splat(2.0 / n as f32), S::splat(1.0));
+                S::store(self.nodes.relative[0][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
+            }
+        }
+    }
+
+    /// The variance of the coefficient at `node` from the pairs across its halves and those within them.
+    #[inline(always)]
+    fn node<S: Simd>(&mut self, node: usize, n: usize, ys: &[u16; MAX], xs: &[u16; MAX], near: &Near) {
+        let size = n >> node.ilog2();
+        let first = (node - (1 << node.ilog2())) * size;
+        let left = ((1u128 << (size / 2)) - 1) << first;
+        let left = [left as u64, (left >> 64) as u64];
+        let mut across = [S::splat(0.0); 8];
+        for i in first + size / 2..first + size {
+            let i = i % MAX;
+            for word in 0..MAX / 64 {
+                let mut pairs = near[i][word] & left[word];
+                while pairs != 0 {
+                    let j = word * 64 + pairs.trailing_zeros() as usize;
+                    pairs &= pairs - 1;
+                    let (dy, dx) = (ys[i].wrapping_sub(ys[j]) as i16, xs[i].wrapping_sub(xs[j]) as i16);
+                    let rows = &self.table[(dy.unsigned_abs() % 8 * 8 + dx.unsigned_abs() % 8) as usize];
+                    for u in 0..8 {
+                        // SAFETY: rows have 8 floats.
+                        across[u] = S::add(across[u], unsafe { S::load(rows[u].as_ptr()) });
+                    }
+                }
+            }
+        }
+        let Nodes { relative, within } = &mut *self.nodes;
+        for u in 0..8 {
+            // SAFETY: rows have 8 floats.
+            unsafe {
+                let (sum, difference) = if size > 2 {
+                    let (low, high) = (&within[2 * node % MAX][u], &within[(2 * node + 1) % MAX][u]);
+                    let halves = S::add(S::load(low.as_ptr()), S::load(high.as_ptr()));
+                    (S::add(halves, across[u]), S::sub(halves, across[u]))
+                } else {
+                    (across[u], S::sub(S::splat(0.0), across[u]))
+                };
+                S::store(within[node % MAX][u].as_mut_ptr(), sum);
+                let v = S::fma(difference, S::splat(2.0 / size as f32), S::splat(1.0));
+                S::store(relative[node % MAX][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
             }
         }
     }
 }
 
+/// Which of the `n` patches are less than a patch away from patch `i`, in rows and in columns.
 #[inline(always)]
-fn add<S: Simd>(to: &mut Row, from: &Row) {
-    // SAFETY: rows have 8 floats.
-    unsafe { S::store(to.as_mut_ptr(), S::add(S::load(to.as_ptr()), S::load(from.as_ptr()))) }
+fn overlaps<S: Simd>(ys: &[u16; MAX], xs: &[u16; MAX], i: usize, n: usize) -> [u64; MAX / 64] {
+    let mut near = [0; MAX / 64];
+    for block in (0..n).step_by(LANES) {
+        let close = close::<S>(ys, i, block) & close::<S>(xs, i, block);
+        near[block / 64] |= u64::from(close) << (block % 64);
+    }
+    near
+}
+
+/// Which of the 32 positions from `block` are less than a patch away from position `i`.
+#[inline(always)]
+fn close<S: Simd>(all: &[u16; MAX], i: usize, block: usize) -> u32 {
+    assert!(block + LANES <= MAX);
+    // SAFETY: the assertion keeps the load inside the array.
+    let others = unsafe { S::u16_load(all.as_ptr().add(block)) };
+    S::u16_lt(S::u16_sub(others, S::u16_splat(all[i].wrapping_sub(7))), S::u16_splat(15))
 }

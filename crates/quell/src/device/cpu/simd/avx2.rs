@@ -9,11 +9,16 @@ pub(super) struct Avx2;
 
 /// Lane-wise over the registers of a wide vector.
 #[inline(always)]
-fn zip<const N: usize>(a: [__m256i; N], b: [__m256i; N], f: impl Fn(__m256i, __m256i) -> __m256i) -> [__m256i; N] {
-    std::array::from_fn(
-        #[inline(always)]
-        |i| f(a[i], b[i]),
-    )
+fn zip<const N: usize>(
+    a: [__m256i; N],
+    b: [__m256i; N],
+    f: impl Fn(__m256i, __m256i) -> __m256i,
+) -> [__m256i; N] {
+    let mut out = a;
+    for i in 0..N {
+        out[i] = f(a[i], b[i]);
+    }
+    out
 }
 
 /// Wraps an intrinsic. SAFETY, for every use: `Simd`'s rule says that this code runs under `vectorize`.
@@ -72,18 +77,27 @@ macro_rules! float_methods {
         }
         #[inline(always)]
         fn transpose(r: &mut [Self::F32; 8]) {
-            let lo = |i: usize| op!(_mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]));
-            let hi = |i: usize| op!(_mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]));
-            let pairs = [lo(0), hi(0), lo(1), hi(1), lo(2), hi(2), lo(3), hi(3)];
-            let quad = |h: usize, i: usize| {
-                let (a, b) = (pairs[4 * h + i / 2], pairs[4 * h + 2 + i / 2]);
-                if i % 2 == 0 { op!(_mm256_shuffle_ps::<0x44>(a, b)) } else { op!(_mm256_shuffle_ps::<0xee>(a, b)) }
-            };
-            let (top, bottom): ([__m256; 4], [__m256; 4]) =
-                (std::array::from_fn(|i| quad(0, i)), std::array::from_fn(|i| quad(1, i)));
-            for i in 0..4 {
-                r[i] = op!(_mm256_permute2f128_ps::<0x20>(top[i], bottom[i]));
-                r[i + 4] = op!(_mm256_permute2f128_ps::<0x31>(top[i], bottom[i]));
+            // Straight-line on purpose: closures here were compiled without the instruction set.
+            // SAFETY: only reached inside `vectorize`, so the instruction set is there.
+            unsafe {
+                let (a0, a1) = (_mm256_unpacklo_ps(r[0], r[1]), _mm256_unpackhi_ps(r[0], r[1]));
+                let (a2, a3) = (_mm256_unpacklo_ps(r[2], r[3]), _mm256_unpackhi_ps(r[2], r[3]));
+                let (a4, a5) = (_mm256_unpacklo_ps(r[4], r[5]), _mm256_unpackhi_ps(r[4], r[5]));
+                let (a6, a7) = (_mm256_unpacklo_ps(r[6], r[7]), _mm256_unpackhi_ps(r[6], r[7]));
+                let (b0, b1) = (_mm256_shuffle_ps::<0x44>(a0, a2), _mm256_shuffle_ps::<0xee>(a0, a2));
+                let (b2, b3) = (_mm256_shuffle_ps::<0x44>(a1, a3), _mm256_shuffle_ps::<0xee>(a1, a3));
+                let (b4, b5) = (_mm256_shuffle_ps::<0x44>(a4, a6), _mm256_shuffle_ps::<0xee>(a4, a6));
+                let (b6, b7) = (_mm256_shuffle_ps::<0x44>(a5, a7), _mm256_shuffle_ps::<0xee>(a5, a7));
+                *r = [
+                    _mm256_permute2f128_ps::<0x20>(b0, b4),
+                    _mm256_permute2f128_ps::<0x20>(b1, b5),
+                    _mm256_permute2f128_ps::<0x20>(b2, b6),
+                    _mm256_permute2f128_ps::<0x20>(b3, b7),
+                    _mm256_permute2f128_ps::<0x31>(b0, b4),
+                    _mm256_permute2f128_ps::<0x31>(b1, b5),
+                    _mm256_permute2f128_ps::<0x31>(b2, b6),
+                    _mm256_permute2f128_ps::<0x31>(b3, b7),
+                ];
             }
         }
     };
@@ -95,6 +109,8 @@ impl Simd for Avx2 {
     type U32 = [__m256i; 4];
     type F32 = __m256;
     type Mask = __m256;
+
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn vectorize<R>(f: impl FnOnce() -> R) -> R {
@@ -177,7 +193,14 @@ impl Simd for Avx2 {
     #[inline(always)]
     unsafe fn u32_load(p: *const u32) -> Self::U32 {
         // SAFETY: the caller vouches for 32 elements.
-        std::array::from_fn(|i| unsafe { _mm256_loadu_si256(p.add(8 * i).cast()) })
+        unsafe {
+            [
+                _mm256_loadu_si256(p.cast()),
+                _mm256_loadu_si256(p.add(8).cast()),
+                _mm256_loadu_si256(p.add(16).cast()),
+                _mm256_loadu_si256(p.add(24).cast()),
+            ]
+        }
     }
     #[inline(always)]
     unsafe fn u32_store(p: *mut u32, v: Self::U32) {

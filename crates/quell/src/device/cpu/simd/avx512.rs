@@ -15,6 +15,8 @@ impl Simd for Avx512 {
     type F32 = __m256;
     type Mask = __mmask8;
 
+    const WIDE: bool = true;
+
     #[inline(always)]
     fn vectorize<R>(f: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512dq,avx512vl")]

@@ -26,6 +26,9 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
     /// Truth of 8 float lanes.
     type Mask: Copy;
 
+    /// Whether there are registers enough to scan several displacements at once.
+    const WIDE: bool;
+
     /// Calls `f` compiled for this instruction set.
     fn vectorize<R>(f: impl FnOnce() -> R) -> R;
 
@@ -67,6 +70,17 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
     /// `v` where the mask holds, 0 elsewhere.
     fn keep(m: Self::Mask, v: Self::F32) -> Self::F32;
     fn transpose(r: &mut [Self::F32; 8]);
+
+    /// Eight vectors, `stride` floats apart.
+    #[inline(always)]
+    unsafe fn load8(p: *const f32, stride: usize) -> [Self::F32; 8] {
+        let mut v = [Self::splat(0.0); 8];
+        for (i, v) in v.iter_mut().enumerate() {
+            // SAFETY: the caller vouches for all of them.
+            *v = unsafe { Self::load(p.add(i * stride)) };
+        }
+        v
+    }
 
     /// Sum of the lanes, in a fixed order.
     #[inline(always)]

@@ -13,10 +13,11 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
 
 #[inline(always)]
 fn zip<T: Copy, const N: usize>(a: [T; N], b: [T; N], f: impl Fn(T, T) -> T) -> [T; N] {
-    std::array::from_fn(
-        #[inline(always)]
-        |i| f(a[i], b[i]),
-    )
+    let mut out = a;
+    for i in 0..N {
+        out[i] = f(a[i], b[i]);
+    }
+    out
 }
 
 impl Simd for Portable {
@@ -24,6 +25,8 @@ impl Simd for Portable {
     type U32 = [u32; 32];
     type F32 = [f32; 8];
     type Mask = [bool; 8];
+
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn vectorize<R>(f: impl FnOnce() -> R) -> R {

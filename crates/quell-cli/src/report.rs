@@ -80,7 +80,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!(["25", "24.8", "0.42", "120"], [25.0, 24.83, 0.42, 120.2].map(short).each_ref().map(String::as_str));
+        assert_eq!(
+            ["25", "24.8", "0.42", "120"],
+            [25.0, 24.83, 0.42, 120.2].map(short).each_ref().map(String::as_str)
+        );
         assert_eq!(seconds(125.9), "2 min 5 s");
         assert_eq!(seconds(0.213), "0.21 s");
     }

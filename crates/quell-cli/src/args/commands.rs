@@ -120,9 +120,9 @@ pub(super) fn define() -> [Command; 6] {
             .args(ReadingArgs::define()),
         Command::new("devices").about("Lists what quell can work on").arg(json_switch()),
         bench(),
-        Command::new("completions").about("Prints the completion script of a shell").arg(
-            Arg::new("shell").value_name("SHELL").value_parser(value_parser!(Shell)).required(true),
-        ),
+        Command::new("completions")
+            .about("Prints the completion script of a shell")
+            .arg(Arg::new("shell").value_name("SHELL").value_parser(value_parser!(Shell)).required(true)),
     ]
 }
 

@@ -26,8 +26,8 @@ pub(crate) struct EngineArgs {
     pub(crate) strength: Option<f32>,
     /// A file of parameters over the profile.
     pub(crate) params: Option<PathBuf>,
-    /// Single parameters over both.
-    pub(crate) sets: Vec<(&'static Parameter, String)>,
+    /// Single parameters over both, by name.
+    pub(crate) sets: Vec<(&'static str, String)>,
     /// Where to work.
     pub(crate) device: Device,
     /// How to work.
@@ -36,7 +36,7 @@ pub(crate) struct EngineArgs {
 
 const FILTERING: &str = "Filtering";
 const WORK: &str = "Work";
-const ADVANCED: &str = "Advanced: every parameter";
+const ADVANCED: &str = "Advanced (every parameter)";
 
 impl EngineArgs {
     /// The flags; `sigma_default` differs between commands.
@@ -94,7 +94,7 @@ impl EngineArgs {
                     .hide_short_help(true)
                     .help("Work in tiles of N pixels a side, for less memory; 0 is the whole picture"),
                 option("level", "NAME")
-                    .value_parser(names(Level::ALL.map(|l| (l.name(), "use at most this"))))
+                    .value_parser(Level::ALL.map(Level::name))
                     .hide_short_help(true)
                     .help("Highest instruction set to use [default: the best there is]"),
             ]
@@ -119,12 +119,12 @@ impl EngineArgs {
                 .hint("leave one of them out"));
         }
         let sets: Vec<_> =
-            PARAMETERS.iter().filter_map(|p| Some((p, one::<String>(m, p.name)?))).collect();
-        if sets.iter().any(|(p, v)| p.name == "passes" && v == "1") {
-            if let Some((p, _)) = sets.iter().find(|(p, _)| p.name.starts_with("wiener.") || p.name == "mu2") {
-                return Err(Failure::usage(format!("--{} has no effect with --passes 1", p.flag()))
-                    .hint("the Wiener filter is pass 2: leave one of them out"));
-            }
+            PARAMETERS.iter().filter_map(|p| Some((p.name, one::<String>(m, p.name)?))).collect();
+        let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
+        let of_pass_2 = sets.iter().find(|(n, _)| n.starts_with("wiener.") || *n == "mu2");
+        if let (true, Some((name, _))) = (one_pass, of_pass_2) {
+            return Err(Failure::usage(format!("--{} has no effect with --passes 1", flag(name)))
+                .hint("the Wiener filter is pass 2: leave one of them out"));
         }
         let estimator = one::<String>(m, "estimator").unwrap_or_default();
         Ok(Self {
@@ -148,9 +148,14 @@ impl EngineArgs {
 pub(crate) const ESTIMATORS: [(&str, Estimator, &str); 1] =
     [("mad", Estimator::Mad, "median of the finest diagonal wavelet band")];
 
+/// The flag's name: dots become dashes.
+pub(crate) fn flag(parameter: &str) -> String {
+    parameter.replace('.', "-")
+}
+
 /// The flag of a parameter, checked by the engine.
 fn parameter(name: &'static str) -> Arg {
-    option(name, "V").long(name.replace('.', "-")).allow_hyphen_values(true)
+    option(name, "V").long(flag(name)).allow_hyphen_values(true)
 }
 
 /// Parameters that everybody meets; they are not under the advanced ones.

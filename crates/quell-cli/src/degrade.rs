@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use quell::{Frame, Plane, noise};
-use quell_io::{Page, SampleType, WriteOptions};
+use quell_io::{Format, Page, SampleType, WriteOptions};
 
 use crate::args::DegradeArgs;
 use crate::expand::identity;
@@ -14,6 +14,12 @@ use crate::report::{self, name};
 pub(crate) fn run(args: &DegradeArgs) -> anyhow::Result<Exit> {
     if identity(&args.clean) == identity(&args.output) {
         return Err(Failure::usage(format!("{} would overwrite the input", name(&args.output))).into());
+    }
+    let format = Format::from_path(&args.output);
+    if args.float && !matches!(format, Some(Format::Tiff | Format::Npy | Format::Pfm | Format::Exr)) {
+        return Err(Failure::usage(format!("--float: {} cannot hold float samples", name(&args.output)))
+            .hint("use .tif, .npy, .pfm or .exr")
+            .into());
     }
     let reader = Reader::new(&args.reading);
     let mut source = reader.open(&args.clean)?;
@@ -28,9 +34,10 @@ pub(crate) fn run(args: &DegradeArgs) -> anyhow::Result<Exit> {
     for remark in remarks {
         report::message(&format!("note: {}: {remark}", name(&args.output)));
     }
-    if source.picture.pages.iter().any(|p| p.samples != SampleType::F32) {
-        let hint = "--float keeps every value";
-        report::message(&format!("note: {}: noise is rounded and clipped, {hint}", name(&args.output)));
+    let always_float = matches!(format, Some(Format::Pfm | Format::Exr));
+    if !always_float && source.picture.pages.iter().any(|p| p.samples != SampleType::F32) {
+        let remark = "the noise is rounded and clipped; --float with .tif or .npy keeps every value";
+        report::message(&format!("note: {}: {remark}", name(&args.output)));
     }
     Ok(Exit::Done)
 }

@@ -158,8 +158,8 @@ impl Batch {
 
     fn filter(&mut self, job: &Job, create: bool) -> anyhow::Result<Found> {
         let started = Instant::now();
-        check_output(&job.output, create)?;
         let Source { mut picture, holes } = self.reader.read(&job.input)?;
+        check_output(&job.output, create)?;
         let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
         let pages = picture.pages.len();
         let first = picture.pages.first().context("the file holds no picture")?;
@@ -191,9 +191,6 @@ impl Batch {
         found.device = self.engine.device();
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
-        }
-        if create {
-            make_folder(&job.output)?;
         }
         let remarks = quell_io::write(&job.output, &picture, &self.writing)
             .with_context(|| format!("cannot write {}", job.output.display()))?;
@@ -252,23 +249,14 @@ fn check_output(output: &Path, create: bool) -> anyhow::Result<()> {
             .hint(format!("name one with -o; known extensions: {EXTENSIONS}"))
             .into());
     }
-    let folder = parent(output);
+    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if create {
-        return make_folder(output);
-    }
-    if !folder.is_dir() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    } else if !folder.is_dir() {
         return Err(Failure::new(format!("cannot write {}: no such folder", output.display())).into());
     }
     Ok(())
-}
-
-fn make_folder(output: &Path) -> anyhow::Result<()> {
-    let folder = parent(output);
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {}", folder.display()))
-}
-
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// `noisy.png: 512 x 512 grey, sigma 24.8 (estimated) -> noisy.quell.png, 0.21 s`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use quell::FrameView;
 use quell::noise::{Estimator, estimate};
 
-use crate::args::{ESTIMATORS, NoiseArgs};
+use crate::args::NoiseArgs;
 use crate::expand::expand;
 use crate::failure::{self, Exit};
 use crate::reading::{Reader, unit};
@@ -26,9 +26,7 @@ pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
             exit = failure::report(&error);
         }
     }
-    if !expanded.sources.is_empty() {
-        table.print(args.style)?;
-    }
+    table.print(args.style)?;
     Ok(exit)
 }
 
@@ -36,12 +34,12 @@ fn add(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Result<()> {
     let source = reader.open(path)?;
     let pages = &source.picture.pages;
     for (i, page) in pages.iter().enumerate() {
-        for (estimator_name, estimator, _) in ESTIMATORS {
+        for estimator in Estimator::ALL {
             let frame = page.frame.view();
             let mut row = vec![
                 Cell::Text(name(path)),
                 if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
-                Cell::Text(estimator_name.to_owned()),
+                Cell::Text(estimator.name().to_owned()),
                 Cell::number(Some(sigma(&frame, estimator)?), 2),
             ];
             for c in 0..3 {

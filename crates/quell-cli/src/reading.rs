@@ -1,5 +1,6 @@
 //! Reading pictures as the flags say.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Context;
@@ -36,8 +37,10 @@ impl Reader {
 
     /// Reads a picture; the error does not name the file.
     pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Source> {
-        if path.is_dir() {
-            anyhow::bail!("is a folder");
+        match path.metadata() {
+            Ok(m) if m.is_dir() => anyhow::bail!("is a folder"),
+            Err(e) if e.kind() == ErrorKind::NotFound => anyhow::bail!("no such file"),
+            _ => {}
         }
         let mut picture = quell_io::read(path, &self.options)?;
         let pages = picture.pages.len();

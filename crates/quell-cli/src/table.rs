@@ -94,6 +94,7 @@ impl Table {
     /// Prints to standard output.
     pub(crate) fn print(&self, style: Style) -> anyhow::Result<()> {
         match style {
+            Style::Text if self.rows.is_empty() => {}
             Style::Text => self.lines().iter().try_for_each(|l| report::data(l))?,
             Style::Csv => {
                 report::data(&self.columns.join(","))?;

@@ -64,8 +64,8 @@ impl EngineArgs {
                 .value_parser(names(ColorMode::ALL.map(|m| (m.name(), describe_color(m)))))
                 .help("Colour space for RGB [default: opp]"),
             option("estimator", "NAME")
-                .value_parser(names(ESTIMATORS.map(|(name, _, help)| (name, help))))
-                .default_value(ESTIMATORS[0].0)
+                .value_parser(names(Estimator::ALL.map(|e| (e.name(), describe_estimator(e)))))
+                .default_value(Estimator::default().name())
                 .hide_short_help(true)
                 .help("How the noise is estimated when --sigma is auto"),
             option("method", "NAME")
@@ -126,10 +126,9 @@ impl EngineArgs {
             return Err(Failure::usage(format!("--{} has no effect with --passes 1", flag(name)))
                 .hint("the Wiener filter is pass 2: leave one of them out"));
         }
-        let estimator = one::<String>(m, "estimator").unwrap_or_default();
         Ok(Self {
             sigma,
-            estimator: ESTIMATORS.iter().find(|e| e.0 == estimator).map_or_else(Estimator::default, |e| e.1),
+            estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
             profile: one(m, "profile").unwrap_or_default(),
             strength: one(m, "strength"),
             params: one(m, "params"),
@@ -143,10 +142,6 @@ impl EngineArgs {
         })
     }
 }
-
-/// The estimators by name, the default first.
-pub(crate) const ESTIMATORS: [(&str, Estimator, &str); 1] =
-    [("mad", Estimator::Mad, "median of the finest diagonal wavelet band")];
 
 /// The flag's name: dots become dashes.
 pub(crate) fn flag(parameter: &str) -> String {
@@ -169,5 +164,13 @@ fn describe_color(mode: ColorMode) -> &'static str {
         ColorMode::YCbCr => "YCbCr, patches grouped once",
         ColorMode::Independent => "each channel on its own",
         ColorMode::Luma => "only luma is filtered",
+    }
+}
+
+fn describe_estimator(estimator: Estimator) -> &'static str {
+    match estimator {
+        Estimator::Mad => "median of the finest diagonal wavelet band; fast, takes texture for noise",
+        Estimator::Ponomarenko => "high frequencies of the smoothest blocks",
+        Estimator::Pca => "least principal components of the blocks",
     }
 }

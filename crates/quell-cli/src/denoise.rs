@@ -231,6 +231,9 @@ impl Batch {
         if all < 2 {
             return;
         }
+        if failures.is_empty() && *done == 0 {
+            return;
+        }
         if failures.is_empty() {
             self.say(&format!("{} done", count(*done, "picture")));
             return;

@@ -104,14 +104,16 @@ fn without_own_outputs(sources: &[Source]) -> (Vec<Source>, usize) {
 /// Whether `-o` means a folder.
 fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Failure> {
     let slash = out.as_os_str().as_encoded_bytes().last().is_some_and(|b| matches!(b, b'/' | b'\\'));
-    if out.is_dir() || (slash && !out.exists()) {
+    // The path of a file with a slash behind it does not exist: look without it.
+    let exists = out.components().collect::<PathBuf>().exists();
+    if out.is_dir() || (slash && !exists) {
         return Ok(true);
     }
     if inputs <= 1 && !expanded.folders && !slash {
         return Ok(false);
     }
     let name = out.display();
-    if out.exists() {
+    if exists {
         return Err(Failure::usage(format!("-o {name}: is a file, but a folder is needed"))
             .hint("name a folder for several inputs"));
     }

@@ -104,12 +104,10 @@ pub(super) fn define() -> [Command; 6] {
                 file("output", "OUT").short('o').long("output").required(true).help("File to write"),
                 option("sigma", "N")
                     .value_parser(not_negative)
-                    .allow_negative_numbers(true)
                     .required(true)
                     .help("Deviation of the Gaussian noise on the 0..255 scale"),
                 option("poisson", "GAIN")
                     .value_parser(positive)
-                    .allow_negative_numbers(true)
                     .help("Signal-dependent noise too: its variance is GAIN times the sample, 0..255 scale"),
                 option("seed", "S")
                     .value_parser(value_parser!(u64))

@@ -44,7 +44,6 @@ impl EngineArgs {
         let mut args = vec![
             option("sigma", "N")
                 .value_parser(sigma)
-                .allow_negative_numbers(true)
                 .default_value(sigma_default)
                 .help("Noise deviation on the 0..255 scale, or auto")
                 .long_help(
@@ -57,7 +56,6 @@ impl EngineArgs {
                 .help("Quality against speed"),
             option("strength", "F")
                 .value_parser(positive)
-                .allow_negative_numbers(true)
                 .help("Filter as for F times the noise [default: 1]"),
             parameter("passes").help("1: first estimate only, 2: Wiener filter too [default: 2]"),
             parameter("color")

@@ -48,7 +48,6 @@ impl ReadingArgs {
         [
             option("white", "N")
                 .value_parser(positive)
-                .allow_negative_numbers(true)
                 .help("Sample value of white [default: 255 or 65535 by depth, 1 for float]"),
             option("max-pixels", "N")
                 .value_parser(pixels)

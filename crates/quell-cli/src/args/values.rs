@@ -13,9 +13,9 @@ pub(super) fn switch(name: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue)
 }
 
-/// A flag with a value.
+/// A flag with a value. A negative number is a value, so that its own message is shown.
 pub(super) fn option(name: &'static str, value: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value)
+    Arg::new(name).long(name).value_name(value).allow_negative_numbers(true)
 }
 
 /// Whether a switch was given.

@@ -48,22 +48,17 @@ pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     if profiles.len() > 1 && args.output.is_some() {
         return Err(Failure::usage("--output takes the result of one profile, not of all").into());
     }
-    let engines = profiles
-        .iter()
-        .map(|p| {
-            let mut engine = args.engine.clone();
-            engine.profile = (*p).to_owned();
-            Engine::new(&engine)
-        })
-        .collect::<anyhow::Result<Vec<_>>>()?;
     let (mut picture, clean) = material(args)?;
-    let frame = picture.pages.first().context("the file holds no picture")?.frame.clone();
+    let frame = &picture.pages.first().context("the file holds no picture")?.frame;
     let mut table = Table::new(&["profile", "seconds", "cpu_s", "mpix_per_s", "peak_mb", "psnr", "ssim"]);
     let mut last = None;
-    for mut engine in engines {
+    for profile in profiles {
+        let mut engine = args.engine.clone();
+        engine.profile = profile.to_owned();
+        let mut engine = Engine::new(&engine)?;
         let profile = engine.profile();
         let denoiser = engine.denoiser(frame.white())?;
-        let (measured, result) = measure(denoiser, profile, &frame, clean.as_ref(), args.repeat, cancel)?;
+        let (measured, result) = measure(denoiser, profile, frame, clean.as_ref(), args.repeat, cancel)?;
         if args.json {
             report::json(&measured)?;
         } else {
@@ -144,6 +139,8 @@ fn measure(
     let (mut wall_s, mut cpu_s) = (Vec::new(), Vec::new());
     let mut last = None;
     for _ in 0..repeat {
+        // The result of the run before is not part of the memory of this one.
+        drop(last.take());
         let (wall, cpu) = (Instant::now(), ProcessTime::try_now()?);
         let denoised = denoiser.run(frame, &control)?;
         wall_s.push(wall.elapsed().as_secs_f64());

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         engine,
         writing: WriteOptions::default(),
         cancel: cancel.clone(),
-        bars: Bars::new(jobs.list.len(), args.quiet),
+        bars: Bars::new(jobs.list.iter().filter(|j| !j.finished).count(), args.quiet),
         quiet: args.quiet,
         json: args.json,
         tally: Tally::default(),
@@ -139,8 +139,8 @@ impl Batch {
                     self.fail(&e.context(name(&job.input)));
                 }
             }
+            self.bars.advance();
         }
-        self.bars.advance();
         if self.json { report::json(&record) } else { Ok(()) }
     }
 

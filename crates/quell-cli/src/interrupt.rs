@@ -14,14 +14,37 @@ const GRACE: Duration = Duration::from_millis(400);
 pub(crate) fn listen() -> Cancel {
     let cancel = Cancel::new();
     let handle = cancel.clone();
-    let installed = ctrlc::set_handler(move || {
+    let installed = on_signal(move || {
         handle.cancel();
         std::thread::sleep(GRACE);
         quell_io::remove_unfinished();
         std::process::exit(Exit::Interrupted as i32);
     });
     if let Err(e) = installed {
-        eprintln!("warning: Ctrl-C may leave temporary files behind: {e}");
+        crate::report::message(&format!("warning: Ctrl-C may leave temporary files behind: {e}"));
     }
     cancel
+}
+
+/// Not the hang-up signal: `nohup quell …` must outlive its terminal.
+#[cfg(unix)]
+fn on_signal(act: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.forever().next().is_some() {
+            act();
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn on_signal(act: impl FnOnce() + Send + 'static) -> Result<(), ctrlc::Error> {
+    let mut act = Some(act);
+    ctrlc::set_handler(move || {
+        if let Some(act) = act.take() {
+            act();
+        }
+    })
 }

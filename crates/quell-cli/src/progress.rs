@@ -61,7 +61,11 @@ impl Bars {
                 return;
             }
             if batch > 1 {
-                overall.get_or_init(|| screen.add(overall_bar(batch, begun)).with_position(done as u64));
+                overall.get_or_init(|| {
+                    let bar = screen.add(overall_bar(batch, begun)).with_position(done as u64);
+                    bar.tick();
+                    bar
+                });
             }
             let bar = slot.get_or_init(|| screen.insert(0, picture_bar(&name, pixels, started)));
             let step = ((page as f64 + p.fraction()) / pages.max(1) as f64 * STEPS as f64) as u64;
@@ -111,20 +115,44 @@ fn picture_bar(name: &str, pixels: usize, started: Instant) -> ProgressBar {
         let done = f64::from(state.fraction()) * pixels as f64 / 1e6;
         let _ = write!(out, "{:.2} Mpix/s", done / started.elapsed().as_secs_f64());
     };
-    let style = style("{prefix} {bar:24} {percent:>3}% {speed}, {eta} left {msg}").with_key("speed", speed);
-    ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned()).with_elapsed(started.elapsed())
+    let style = style("{prefix} {bar:24} {percent:>3}% {speed}, {left} left, {msg}", started);
+    ProgressBar::new(STEPS).with_style(style.with_key("speed", speed)).with_prefix(name.to_owned())
 }
 
 fn overall_bar(pictures: usize, started: Instant) -> ProgressBar {
-    let style = style("{prefix} {bar:24} {pos} of {len}, {eta} left");
-    ProgressBar::new(pictures as u64)
-        .with_style(style)
-        .with_prefix("all pictures")
-        .with_elapsed(started.elapsed())
+    let style = style("{prefix} {bar:24} {pos} of {len}, {left} left", started);
+    ProgressBar::new(pictures as u64).with_style(style).with_prefix("all pictures")
 }
 
-fn style(template: &str) -> ProgressStyle {
+/// A style with the remaining time from what was done since the beginning: the bar itself came later, and
+/// would take what was done by then for one quick step.
+fn style(template: &str, started: Instant) -> ProgressStyle {
+    let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let done = f64::from(state.fraction());
+        let left = started.elapsed().as_secs_f64() * (1.0 - done) / done;
+        let _ = if left.is_finite() { write!(out, "{}", whole_seconds(left)) } else { write!(out, "?") };
+    };
     ProgressStyle::with_template(template)
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ")
+        .with_key("left", left)
+}
+
+/// `12 s`, `3 min`, `2 h 5 min`: no more digits than an estimate deserves.
+fn whole_seconds(s: f64) -> String {
+    match s.ceil() as u64 {
+        s @ 0..100 => format!("{s} s"),
+        s @ 100..6000 => format!("{} min", s.div_ceil(60)),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remaining_time_is_rounded_up() {
+        assert_eq!([0.2, 99.0, 130.0, 7500.0].map(whole_seconds), ["1 s", "99 s", "3 min", "2 h 5 min"]);
+    }
 }

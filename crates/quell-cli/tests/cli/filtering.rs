@@ -11,7 +11,7 @@ fn sigma_means_the_same_at_every_depth() {
     // Rounded first, so that all three hold the same picture.
     f.noisy("a8.pgm", SampleType::U8);
     let frame = f.load("a8.pgm").remove(0);
-    f.save("a16.pgm", &[frame.clone()], SampleType::U16);
+    f.save("a16.pgm", std::slice::from_ref(&frame), SampleType::U16);
     f.save("af.npy", &[frame], SampleType::F32);
     f.quell(&["a8.pgm", "a16.pgm", "af.npy", "--sigma", "15", "-o", "out"]).expect(0);
     let eight = f.load("out/a8.pgm").remove(0);
@@ -28,7 +28,7 @@ fn sigma_means_the_same_at_every_depth() {
 fn white_can_be_given_for_float_pictures() {
     let f = Folder::new("white");
     let frame = noisy(24, 24, 1);
-    f.save("unit.npy", &[frame.clone()], SampleType::F32);
+    f.save("unit.npy", std::slice::from_ref(&frame), SampleType::F32);
     let page = quell_io::Page { frame, alpha: None, samples: SampleType::F32 };
     let picture = quell_io::Picture {
         pages: vec![page],

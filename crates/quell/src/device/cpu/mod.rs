@@ -1,11 +1,15 @@
 //! The processor: SIMD chosen at run time, threads by rayon.
 
+mod bm3d;
 mod level;
+mod schedule;
+mod simd;
 
 pub use level::Level;
 
 use super::{Backend, DeviceInfo, DeviceOptions};
-use crate::{Control, Error, Plane, PlaneView, Result, bm3d};
+use crate::bm3d::Plan;
+use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// The processor as a device.
 pub struct Cpu {
@@ -37,8 +41,7 @@ impl Backend for Cpu {
         }
     }
 
-    fn bm3d(&self, plan: &bm3d::Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        control.check()?;
-        Ok(self.pool.install(|| bm3d::reference::run(plan, noisy).last))
+    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+        self.pool.install(|| bm3d::run(self, plan, noisy, control))
     }
 }

@@ -1,0 +1,263 @@
+//! Grouping: the similar patches of every reference patch of a unit.
+//!
+//! `Fast` serves 8 x 8 patches: distances of 32 neighbouring references at once, one displacement after the
+//! other, exact in 16 bits (see [`scan`](super::scan) and [`select`](super::select)). Whatever it cannot do (other patch sizes,
+//! prefilters, the odd last column) goes through the plain comparison of one reference at a time.
+
+use super::unit::Unit;
+use super::{scan, select};
+use crate::bm3d::{Match, PassPlan};
+use crate::device::cpu::simd::{Kernel, Simd};
+use crate::transform::Transform;
+use crate::PlaneView;
+
+/// Groups of a unit, reference by reference in rows.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// Most patches in a group.
+    size: usize,
+    /// `size` keys per reference: distance in the upper half, displacement number in the lower half.
+    keys: Vec<u32>,
+    /// Patches per group, before rounding down.
+    counts: Vec<u8>,
+}
+
+impl Groups {
+    /// Room for `references` groups of at most `size`.
+    pub(super) fn reset(&mut self, size: usize, references: usize) {
+        self.size = size;
+        self.keys.clear();
+        self.keys.resize(size * references, 0);
+        self.counts.clear();
+        self.counts.resize(references, 0);
+    }
+
+    /// Writes the group of reference `i`: the reference itself, then `others` in order.
+    pub(super) fn set(&mut self, i: usize, own: u32, others: impl Iterator<Item = u32>) {
+        let slot = &mut self.keys[i * self.size..][..self.size];
+        slot[0] = own;
+        let mut n = 1;
+        for (s, key) in slot[1..].iter_mut().zip(others) {
+            *s = key;
+            n += 1;
+        }
+        self.counts[i] = n;
+    }
+
+    /// All matches of reference `i`.
+    pub(super) fn matches(&self, i: usize) -> &[u32] {
+        &self.keys[i * self.size..][..self.counts[i].into()]
+    }
+
+    /// The group of reference `i`: its matches, rounded down to a power of two.
+    pub(super) fn group(&self, i: usize) -> &[u32] {
+        let all = self.matches(i);
+        &all[..1 << all.len().ilog2()]
+    }
+}
+
+/// Displacements are numbered row by row over the search window.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    pub(super) radius: usize,
+}
+
+impl Window {
+    pub(super) fn side(self) -> usize {
+        2 * self.radius + 1
+    }
+
+    /// Number of the displacement (0, 0).
+    pub(super) fn own(self) -> u32 {
+        (self.radius * self.side() + self.radius) as u32
+    }
+
+    /// The displacement `(dy, dx)` of a key.
+    pub(super) fn displacement(self, key: u32) -> (i32, i32) {
+        let number = (key & 0xffff) as usize;
+        let r = self.radius as i32;
+        ((number / self.side()) as i32 - r, (number % self.side()) as i32 - r)
+    }
+
+    pub(super) fn key(self, m: &Match) -> u32 {
+        let r = self.radius as i32;
+        (m.ssd << 16) | ((m.dy + r) as u32 * self.side() as u32 + (m.dx + r) as u32)
+    }
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+pub(super) struct Scratch {
+    plane: Vec<u8>,
+    coefficients: Vec<i16>,
+    scan: scan::Scratch,
+    select: select::Scratch,
+}
+
+/// Finds the groups of a unit. `guide` is the plane that patches are compared on, as samples.
+pub(super) struct MatchUnit<'a> {
+    pub(super) pass: &'a PassPlan,
+    pub(super) unit: &'a Unit,
+    pub(super) guide: PlaneView<'a>,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) groups: &'a mut Groups,
+}
+
+impl Kernel for MatchUnit<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Self { pass, unit, guide, scratch, groups } = self;
+        groups.reset(pass.group, unit.xs.len() * unit.ys.len());
+        let region = &unit.region;
+        scratch.plane.clear();
+        for y in region.y.clone() {
+            let row = &guide.row(y)[region.x.clone()];
+            scratch.plane.extend(row.iter().map(
+                #[inline(always)]
+                |&z| pass.matching.quantise(z),
+            ));
+        }
+        let mut plain_from = 0;
+        if pass.patch == 8 && pass.prefilter == 0.0 {
+            let regular = unit.xs.iter().take_while(|&&x| x % pass.step == 0).count();
+            macro_rules! steps {
+                ($($n:literal)+) => {
+                    match pass.step {
+                        $($n => fast::<S, $n>(pass, unit, guide, regular, scratch, groups),)+
+                        _ => unreachable!("a step is at most the patch"),
+                    }
+                };
+            }
+            steps!(1 2 3 4 5 6 7 8);
+            plain_from = regular;
+        } else if pass.prefilter != 0.0 {
+            prefilter(pass, unit, guide, &mut scratch.coefficients);
+        }
+        for (row, &y) in unit.ys.iter().enumerate() {
+            for (column, &x) in unit.xs.iter().enumerate().skip(plain_from) {
+                let matches = plain(pass, unit, scratch, (guide.width(), guide.height()), x, y);
+                let window = Window { radius: pass.radius };
+                groups.set(row * unit.xs.len() + column, window.own(), matches.iter().map(|m| window.key(m)));
+            }
+        }
+    }
+}
+
+/// The first `regular` columns, a block of 32 lanes and a band of rows at a time.
+#[inline(always)]
+fn fast<S: Simd, const STEP: usize>(
+    pass: &PassPlan,
+    unit: &Unit,
+    guide: PlaneView<'_>,
+    regular: usize,
+    scratch: &mut Scratch,
+    groups: &mut Groups,
+) {
+    let window = Window { radius: pass.radius };
+    let band = scan::band_rows(STEP, window);
+    scratch.scan.load::<STEP>(unit, window, &scratch.plane, (guide.width(), guide.height()));
+    // The last row may be off the grid; it is a band of its own.
+    let (on, off) = unit.ys.split_at(unit.ys.iter().take_while(|&&y| y % STEP == 0).count());
+    let mut row = 0;
+    for rows in on.chunks(band).chain(off.chunks(1)) {
+        let mut column = 0;
+        while column < regular {
+            let lanes = (regular - column).min(scan::lanes(STEP));
+            scan::distances::<S, STEP>(&mut scratch.scan, window, column, lanes, rows);
+            for r in 0..rows.len() {
+                let distances = scratch.scan.row(window, r);
+                select::nearest::<S>(&mut scratch.select, distances, pass.group, pass.max_ssd, lanes);
+                for lane in 0..lanes {
+                    let i = (row + r) * unit.xs.len() + column + lane;
+                    groups.set(i, window.own(), scratch.select.lane(lane, pass.group - 1));
+                }
+            }
+            column += lanes;
+        }
+        row += rows.len();
+    }
+}
+
+/// The matches of one reference patch by definition, without the reference itself.
+fn plain(
+    pass: &PassPlan,
+    unit: &Unit,
+    scratch: &Scratch,
+    (w, h): (usize, usize),
+    x: usize,
+    y: usize,
+) -> Vec<Match> {
+    let (n, r, region) = (pass.patch, pass.radius, &unit.region);
+    let stride = region.width();
+    let mut best: Vec<Match> = Vec::with_capacity(pass.group);
+    for cy in y.saturating_sub(r)..=(y + r).min(h - n) {
+        for cx in x.saturating_sub(r)..=(x + r).min(w - n) {
+            if (cx, cy) == (x, y) {
+                continue;
+            }
+            let limit = match best.last() {
+                Some(last) if best.len() + 1 == pass.group => last.ssd.min(pass.max_ssd + 1),
+                _ => pass.max_ssd + 1,
+            };
+            let at = |x: usize, y: usize| (y - region.y.start) * stride + x - region.x.start;
+            let ssd = if pass.prefilter == 0.0 {
+                plane_ssd(&scratch.plane, stride, n, at(x, y), at(cx, cy), limit)
+            } else {
+                let area = n * n;
+                let patch = |i: usize| &scratch.coefficients[i * area..][..area];
+                let pairs = patch(at(x, y)).iter().zip(patch(at(cx, cy)));
+                pairs.map(|(&a, &b)| (i32::from(a) - i32::from(b)).pow(2) as u32).sum()
+            };
+            if ssd < limit && pass.group > 1 {
+                // Candidates come in raster order, so among equals the earlier one stays in front.
+                let m = Match { ssd, dy: cy as i32 - y as i32, dx: cx as i32 - x as i32 };
+                best.truncate(pass.group - 2);
+                best.insert(best.partition_point(|b| b.ssd <= ssd), m);
+            }
+        }
+    }
+    best
+}
+
+/// Sum of squared differences, given up once it reaches `limit`.
+fn plane_ssd(plane: &[u8], stride: usize, n: usize, a: usize, b: usize, limit: u32) -> u32 {
+    let mut sum = 0;
+    for row in 0..n {
+        let (a, b) = (&plane[a + row * stride..][..n], &plane[b + row * stride..][..n]);
+        sum += a.iter().zip(b).map(|(&a, &b)| u32::from(a.abs_diff(b)).pow(2)).sum::<u32>();
+        if sum >= limit {
+            break;
+        }
+    }
+    sum
+}
+
+/// Thresholded DCT coefficients of every patch of the region (DAB07 eq. 4), in matching units.
+fn prefilter(pass: &PassPlan, unit: &Unit, guide: PlaneView<'_>, out: &mut Vec<i16>) {
+    let (n, region) = (pass.patch, &unit.region);
+    let t = Transform::Dct.forward(n);
+    out.clear();
+    out.resize(region.width() * region.height() * n * n, 0);
+    let mut rows = vec![0.0f64; n * n];
+    for y in region.y.start..=region.y.end - n {
+        for x in region.x.start..=region.x.end - n {
+            for i in 0..n {
+                let samples = &guide.row(y + i)[x..x + n];
+                for v in 0..n {
+                    rows[i * n + v] = t.row(v).iter().zip(samples).map(|(a, &b)| a * f64::from(b)).sum();
+                }
+            }
+            let at = ((y - region.y.start) * region.width() + x - region.x.start) * n * n;
+            for u in 0..n {
+                for v in 0..n {
+                    let c: f64 = t.row(u).iter().enumerate().map(|(i, a)| a * rows[i * n + v]).sum();
+                    if c.abs() > pass.prefilter.into() {
+                        out[at + u * n + v] = (c / f64::from(pass.matching.scale)).round() as i16;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! AVX2 with FMA: two, four and one 256-bit registers for the three vector types.
+
+use std::arch::x86_64::*;
+
+use super::Simd;
+
+#[derive(Clone, Copy)]
+pub(super) struct Avx2;
+
+/// Lane-wise over the registers of a wide vector.
+#[inline(always)]
+fn zip<const N: usize>(a: [__m256i; N], b: [__m256i; N], f: impl Fn(__m256i, __m256i) -> __m256i) -> [__m256i; N] {
+    std::array::from_fn(
+        #[inline(always)]
+        |i| f(a[i], b[i]),
+    )
+}
+
+/// Wraps an intrinsic. SAFETY, for every use: `Simd`'s rule says that this code runs under `vectorize`.
+macro_rules! op {
+    ($call:expr) => {
+        // SAFETY: only reached inside `vectorize`, so the instruction set is there.
+        unsafe { $call }
+    };
+}
+pub(super) use op;
+
+/// The float half of the trait: the same 256-bit instructions serve AVX-512 machines.
+macro_rules! float_methods {
+    () => {
+        #[inline(always)]
+        unsafe fn load(p: *const f32) -> Self::F32 {
+            // SAFETY: the caller vouches for 8 elements.
+            unsafe { _mm256_loadu_ps(p) }
+        }
+        #[inline(always)]
+        unsafe fn store(p: *mut f32, v: Self::F32) {
+            // SAFETY: the caller vouches for 8 elements.
+            unsafe { _mm256_storeu_ps(p, v) }
+        }
+        #[inline(always)]
+        fn splat(v: f32) -> Self::F32 {
+            op!(_mm256_set1_ps(v))
+        }
+        #[inline(always)]
+        fn add(a: Self::F32, b: Self::F32) -> Self::F32 {
+            op!(_mm256_add_ps(a, b))
+        }
+        #[inline(always)]
+        fn sub(a: Self::F32, b: Self::F32) -> Self::F32 {
+            op!(_mm256_sub_ps(a, b))
+        }
+        #[inline(always)]
+        fn mul(a: Self::F32, b: Self::F32) -> Self::F32 {
+            op!(_mm256_mul_ps(a, b))
+        }
+        #[inline(always)]
+        fn div(a: Self::F32, b: Self::F32) -> Self::F32 {
+            op!(_mm256_div_ps(a, b))
+        }
+        #[inline(always)]
+        fn max(a: Self::F32, b: Self::F32) -> Self::F32 {
+            op!(_mm256_max_ps(a, b))
+        }
+        #[inline(always)]
+        fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+            op!(_mm256_fmadd_ps(a, b, c))
+        }
+        #[inline(always)]
+        fn fnma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+            op!(_mm256_fnmadd_ps(a, b, c))
+        }
+        #[inline(always)]
+        fn transpose(r: &mut [Self::F32; 8]) {
+            let lo = |i: usize| op!(_mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]));
+            let hi = |i: usize| op!(_mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]));
+            let pairs = [lo(0), hi(0), lo(1), hi(1), lo(2), hi(2), lo(3), hi(3)];
+            let quad = |h: usize, i: usize| {
+                let (a, b) = (pairs[4 * h + i / 2], pairs[4 * h + 2 + i / 2]);
+                if i % 2 == 0 { op!(_mm256_shuffle_ps::<0x44>(a, b)) } else { op!(_mm256_shuffle_ps::<0xee>(a, b)) }
+            };
+            let (top, bottom): ([__m256; 4], [__m256; 4]) =
+                (std::array::from_fn(|i| quad(0, i)), std::array::from_fn(|i| quad(1, i)));
+            for i in 0..4 {
+                r[i] = op!(_mm256_permute2f128_ps::<0x20>(top[i], bottom[i]));
+                r[i + 4] = op!(_mm256_permute2f128_ps::<0x31>(top[i], bottom[i]));
+            }
+        }
+    };
+}
+pub(super) use float_methods;
+
+impl Simd for Avx2 {
+    type U16 = [__m256i; 2];
+    type U32 = [__m256i; 4];
+    type F32 = __m256;
+    type Mask = __m256;
+
+    #[inline(always)]
+    fn vectorize<R>(f: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+        fn inner<R>(f: impl FnOnce() -> R) -> R {
+            f()
+        }
+        // SAFETY: `dispatch` comes here only when the processor has AVX2 and FMA; every such processor
+        // has the bit manipulation instructions too.
+        unsafe { inner(f) }
+    }
+
+    #[inline(always)]
+    unsafe fn u16_load(p: *const u16) -> Self::U16 {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe { [_mm256_loadu_si256(p.cast()), _mm256_loadu_si256(p.add(16).cast())] }
+    }
+    #[inline(always)]
+    unsafe fn u16_store(p: *mut u16, v: Self::U16) {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe {
+            _mm256_storeu_si256(p.cast(), v[0]);
+            _mm256_storeu_si256(p.add(16).cast(), v[1]);
+        }
+    }
+    #[inline(always)]
+    fn u16_splat(v: u16) -> Self::U16 {
+        [op!(_mm256_set1_epi16(v as i16)); 2]
+    }
+    #[inline(always)]
+    fn u16_sub(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_sub_epi16(a, b)))
+    }
+    #[inline(always)]
+    fn u16_mul(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_mullo_epi16(a, b)))
+    }
+    #[inline(always)]
+    fn u16_adds(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_adds_epu16(a, b)))
+    }
+    #[inline(always)]
+    fn u16_or(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_or_si256(a, b)))
+    }
+    #[inline(always)]
+    fn u16_min(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_min_epu16(a, b)))
+    }
+    #[inline(always)]
+    fn u16_max(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |a, b| op!(_mm256_max_epu16(a, b)))
+    }
+    #[inline(always)]
+    fn u16_lt(a: Self::U16, b: Self::U16) -> u32 {
+        // b - a saturates to 0 exactly where a >= b; packing keeps one byte per lane.
+        let ge = zip(b, a, |b, a| op!(_mm256_cmpeq_epi16(_mm256_subs_epu16(b, a), _mm256_setzero_si256())));
+        let bytes = op!(_mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi16(ge[0], ge[1])));
+        !(op!(_mm256_movemask_epi8(bytes)) as u32)
+    }
+    #[inline(always)]
+    fn u16_down<const N: usize>(a: Self::U16) -> Self::U16 {
+        // alignr works on 128-bit halves: pair each half with its upper neighbour first.
+        let mid = op!(_mm256_permute2x128_si256::<0x21>(a[0], a[1]));
+        let top = op!(_mm256_permute2x128_si256::<0x81>(a[1], a[1]));
+        let shift = |low, high| match N {
+            0 => low,
+            1 => op!(_mm256_alignr_epi8::<2>(high, low)),
+            2 => op!(_mm256_alignr_epi8::<4>(high, low)),
+            3 => op!(_mm256_alignr_epi8::<6>(high, low)),
+            4 => op!(_mm256_alignr_epi8::<8>(high, low)),
+            5 => op!(_mm256_alignr_epi8::<10>(high, low)),
+            6 => op!(_mm256_alignr_epi8::<12>(high, low)),
+            7 => op!(_mm256_alignr_epi8::<14>(high, low)),
+            _ => high,
+        };
+        [shift(a[0], mid), shift(a[1], top)]
+    }
+
+    #[inline(always)]
+    unsafe fn u32_load(p: *const u32) -> Self::U32 {
+        // SAFETY: the caller vouches for 32 elements.
+        std::array::from_fn(|i| unsafe { _mm256_loadu_si256(p.add(8 * i).cast()) })
+    }
+    #[inline(always)]
+    unsafe fn u32_store(p: *mut u32, v: Self::U32) {
+        for (i, v) in v.into_iter().enumerate() {
+            // SAFETY: the caller vouches for 32 elements.
+            unsafe { _mm256_storeu_si256(p.add(8 * i).cast(), v) };
+        }
+    }
+    #[inline(always)]
+    fn u32_min(a: Self::U32, b: Self::U32) -> Self::U32 {
+        zip(a, b, |a, b| op!(_mm256_min_epu32(a, b)))
+    }
+    #[inline(always)]
+    fn u32_max(a: Self::U32, b: Self::U32) -> Self::U32 {
+        zip(a, b, |a, b| op!(_mm256_max_epu32(a, b)))
+    }
+
+    float_methods!();
+
+    #[inline(always)]
+    fn gt(a: Self::F32, b: Self::F32) -> Self::Mask {
+        op!(_mm256_cmp_ps::<_CMP_GT_OQ>(a, b))
+    }
+    #[inline(always)]
+    fn keep(m: Self::Mask, v: Self::F32) -> Self::F32 {
+        op!(_mm256_and_ps(m, v))
+    }
+}

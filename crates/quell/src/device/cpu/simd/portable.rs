@@ -1,0 +1,153 @@
+//! Plain arrays; the compiler vectorises them for the target's baseline.
+
+use super::Simd;
+
+#[derive(Clone, Copy)]
+pub(super) struct Portable;
+
+/// Fused only where the hardware does it: a software fma is some fifty times slower.
+#[inline(always)]
+fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[inline(always)]
+fn zip<T: Copy, const N: usize>(a: [T; N], b: [T; N], f: impl Fn(T, T) -> T) -> [T; N] {
+    std::array::from_fn(
+        #[inline(always)]
+        |i| f(a[i], b[i]),
+    )
+}
+
+impl Simd for Portable {
+    type U16 = [u16; 32];
+    type U32 = [u32; 32];
+    type F32 = [f32; 8];
+    type Mask = [bool; 8];
+
+    #[inline(always)]
+    fn vectorize<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+
+    #[inline(always)]
+    unsafe fn u16_load(p: *const u16) -> Self::U16 {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe { p.cast::<Self::U16>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn u16_store(p: *mut u16, v: Self::U16) {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe { p.cast::<Self::U16>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    fn u16_splat(v: u16) -> Self::U16 {
+        [v; 32]
+    }
+    #[inline(always)]
+    fn u16_sub(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, u16::wrapping_sub)
+    }
+    #[inline(always)]
+    fn u16_mul(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, u16::wrapping_mul)
+    }
+    #[inline(always)]
+    fn u16_adds(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, u16::saturating_add)
+    }
+    #[inline(always)]
+    fn u16_or(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, |x, y| x | y)
+    }
+    #[inline(always)]
+    fn u16_min(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, u16::min)
+    }
+    #[inline(always)]
+    fn u16_max(a: Self::U16, b: Self::U16) -> Self::U16 {
+        zip(a, b, u16::max)
+    }
+    #[inline(always)]
+    fn u16_lt(a: Self::U16, b: Self::U16) -> u32 {
+        (0..32).fold(0, |m, i| m | (u32::from(a[i] < b[i]) << i))
+    }
+    #[inline(always)]
+    fn u16_down<const N: usize>(a: Self::U16) -> Self::U16 {
+        std::array::from_fn(|i| a[(i + N) % 32])
+    }
+
+    #[inline(always)]
+    unsafe fn u32_load(p: *const u32) -> Self::U32 {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe { p.cast::<Self::U32>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn u32_store(p: *mut u32, v: Self::U32) {
+        // SAFETY: the caller vouches for 32 elements.
+        unsafe { p.cast::<Self::U32>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    fn u32_min(a: Self::U32, b: Self::U32) -> Self::U32 {
+        zip(a, b, u32::min)
+    }
+    #[inline(always)]
+    fn u32_max(a: Self::U32, b: Self::U32) -> Self::U32 {
+        zip(a, b, u32::max)
+    }
+
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self::F32 {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { p.cast::<Self::F32>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f32, v: Self::F32) {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { p.cast::<Self::F32>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    fn splat(v: f32) -> Self::F32 {
+        [v; 8]
+    }
+    #[inline(always)]
+    fn add(a: Self::F32, b: Self::F32) -> Self::F32 {
+        zip(a, b, |x, y| x + y)
+    }
+    #[inline(always)]
+    fn sub(a: Self::F32, b: Self::F32) -> Self::F32 {
+        zip(a, b, |x, y| x - y)
+    }
+    #[inline(always)]
+    fn mul(a: Self::F32, b: Self::F32) -> Self::F32 {
+        zip(a, b, |x, y| x * y)
+    }
+    #[inline(always)]
+    fn div(a: Self::F32, b: Self::F32) -> Self::F32 {
+        zip(a, b, |x, y| x / y)
+    }
+    #[inline(always)]
+    fn max(a: Self::F32, b: Self::F32) -> Self::F32 {
+        zip(a, b, |x, y| if x > y { x } else { y })
+    }
+    #[inline(always)]
+    fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        std::array::from_fn(|i| mul_add(a[i], b[i], c[i]))
+    }
+    #[inline(always)]
+    fn fnma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        std::array::from_fn(|i| mul_add(-a[i], b[i], c[i]))
+    }
+    #[inline(always)]
+    fn gt(a: Self::F32, b: Self::F32) -> Self::Mask {
+        std::array::from_fn(|i| a[i] > b[i])
+    }
+    #[inline(always)]
+    fn keep(m: Self::Mask, v: Self::F32) -> Self::F32 {
+        std::array::from_fn(|i| if m[i] { v[i] } else { 0.0 })
+    }
+    #[inline(always)]
+    fn transpose(r: &mut [Self::F32; 8]) {
+        *r = std::array::from_fn(|i| std::array::from_fn(|j| r[j][i]));
+    }
+}

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
         exit = failure::report(error);
     }
     for other in &expanded.sources {
-        if let Err(error) = add(&mut table, &clean, &other.path, &reader) {
+        if let Err(error) = failure::guard(|| add(&mut table, &clean, &other.path, &reader)) {
             exit = failure::report(&error);
         }
     }

@@ -118,7 +118,7 @@ impl Batch {
             self.tally.skipped += 1;
             record.status = "skipped";
         } else {
-            match self.filter(job, create) {
+            match failure::guard(|| self.filter(job, create)) {
                 Ok(found) => {
                     self.tally.done += 1;
                     self.say(&describe(job, &found));

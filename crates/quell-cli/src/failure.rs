@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 use crate::report;
@@ -72,6 +73,24 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     if error.downcast_ref::<Failure>().is_some_and(|f| f.usage) { Exit::Usage } else { Exit::Failed }
 }
 
+/// Runs `work`; a panic in it (a bug, perhaps provoked by a damaged file) is an error like any other, so that
+/// a batch goes on.
+pub(crate) fn guard<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        let failure = Failure::new(format!("a bug in quell: {text}"));
+        Err(failure.hint("please report it; RUST_BACKTRACE=1 shows where it is").into())
+    })
+}
+
+/// Panics print nothing by themselves, unless a backtrace is asked for: [`guard`] makes errors of them.
+pub(crate) fn silence_panics() {
+    if std::env::var_os("RUST_BACKTRACE").is_none_or(|v| v == "0") {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+}
+
 /// The whole chain of causes in one line, without repetitions.
 pub(crate) fn message(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -123,4 +142,24 @@ pub(crate) fn is_cancelled(error: &anyhow::Error) -> bool {
 /// Whether standard output was closed by its reader.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|c| c.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_joined_once_and_without_numbers() {
+        let io = io::Error::from_raw_os_error(2);
+        let e = anyhow::Error::new(quell_io::Error::Io(io)).context("a.png");
+        assert_eq!(message(&e), "a.png: No such file or directory");
+    }
+
+    #[test]
+    fn a_panic_is_an_error_with_its_text() {
+        let e = guard::<()>(|| panic!("index {} is wrong", 3)).unwrap_err();
+        assert_eq!(message(&e), "a bug in quell: index 3 is wrong");
+        assert!(hint(&e).is_some());
+        assert_eq!(guard(|| Ok(4)).unwrap(), 4);
+    }
 }

@@ -32,8 +32,9 @@ fn main() -> ExitCode {
         Ok(invocation) => invocation,
         Err(early) => return early,
     };
+    failure::silence_panics();
     let cancel = interrupt::listen();
-    let done = match &invocation {
+    let done = failure::guard(|| match &invocation {
         Invocation::Denoise(a) => denoise::run(a, &cancel),
         Invocation::Noise(a) => noise::run(a),
         Invocation::Compare(a) => compare::run(a),
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
         Invocation::Devices(style) => devices::run(*style),
         Invocation::Bench(a) => bench::run(a, &cancel),
         Invocation::Completions(shell) => args::completions(*shell),
-    };
+    });
     let exit = done.unwrap_or_else(|e| failure::report(&e));
     if cancel.is_cancelled() {
         quell_io::remove_unfinished();

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
         exit = failure::report(error);
     }
     for source in &expanded.sources {
-        if let Err(error) = add(&mut table, &source.path, &reader) {
+        if let Err(error) = failure::guard(|| add(&mut table, &source.path, &reader)) {
             exit = failure::report(&error);
         }
     }

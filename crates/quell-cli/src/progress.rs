@@ -43,7 +43,7 @@ impl Bars {
     pub(crate) fn advance(&mut self) {
         self.done += 1;
         if let Some(bar) = self.overall.get() {
-            bar.set_position(self.done as u64);
+            bar.set_position(self.done as u64 * STEPS);
         }
     }
 
@@ -61,11 +61,7 @@ impl Bars {
                 return;
             }
             if batch > 1 {
-                overall.get_or_init(|| {
-                    let bar = screen.add(overall_bar(batch, begun)).with_position(done as u64);
-                    bar.tick();
-                    bar
-                });
+                overall.get_or_init(|| screen.add(overall_bar(batch, begun)));
             }
             let bar = slot.get_or_init(|| screen.insert(0, picture_bar(&name, pixels, started)));
             let step = ((page as f64 + p.fraction()) / pages.max(1) as f64 * STEPS as f64) as u64;
@@ -75,6 +71,10 @@ impl Bars {
                 *highest = step;
                 bar.set_message(p.stage);
                 bar.set_position(step);
+                if let Some(overall) = overall.get() {
+                    overall.set_message(format!("{done} of {batch}"));
+                    overall.set_position(done as u64 * STEPS + step);
+                }
             }
         };
         PictureBar { show: Some(Arc::new(show)), bar }
@@ -120,8 +120,8 @@ fn picture_bar(name: &str, pixels: usize, started: Instant) -> ProgressBar {
 }
 
 fn overall_bar(pictures: usize, started: Instant) -> ProgressBar {
-    let style = style("{prefix} {bar:24} {pos} of {len}, {left} left", started);
-    ProgressBar::new(pictures as u64).with_style(style).with_prefix("all pictures")
+    let style = style("{prefix} {bar:24} {percent:>3}% {msg} done, {left} left", started);
+    ProgressBar::new(pictures as u64 * STEPS).with_style(style).with_prefix("all pictures")
 }
 
 /// A style with the remaining time from what was done since the beginning: the bar itself came later, and

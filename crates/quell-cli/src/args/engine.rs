@@ -167,8 +167,8 @@ fn describe_color(mode: ColorMode) -> &'static str {
 
 fn describe_estimator(estimator: Estimator) -> &'static str {
     match estimator {
-        Estimator::Mad => "median of the finest diagonal wavelet band; fast, takes texture for noise",
-        Estimator::Ponomarenko => "high frequencies of the smoothest blocks",
-        Estimator::Pca => "least principal components of the blocks",
+        Estimator::Ponomarenko => "high frequencies of the quietest blocks; the most accurate",
+        Estimator::Pca => "smallest principal components of patches",
+        Estimator::Mad => "median of the finest wavelet band; the fastest, takes texture for noise",
     }
 }

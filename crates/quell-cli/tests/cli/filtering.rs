@@ -124,6 +124,28 @@ fn json_has_one_object_per_file_and_nothing_else() {
 }
 
 #[test]
+fn remarks_on_what_a_format_cannot_keep_are_shown() {
+    let f = Folder::new("remarks");
+    f.noisy("a.npy", SampleType::F32);
+    let run =
+        f.quell(&["a.npy", "-o", "a.png", "--sigma", "15", "--json"]).expect(0).says("note: a.npy: PNG");
+    assert!(!run.json()[0]["notes"].as_array().unwrap().is_empty());
+    fs::rename(f.path("a.png"), f.path("b.tif")).unwrap();
+    f.quell(&["b.tif", "--sigma", "15"]).expect(0).says("note: b.tif: ");
+}
+
+#[test]
+fn jpeg_quality_is_obeyed() {
+    let f = Folder::new("jpeg");
+    f.picture("a.png");
+    let size = |quality: &str| {
+        f.quell(&["a.png", "-o", "a.jpg", "--sigma", "15", "--force", "--jpeg-quality", quality]).expect(0);
+        fs::metadata(f.path("a.jpg")).unwrap().len()
+    };
+    assert!(size("20") < size("98"));
+}
+
+#[test]
 fn quiet_says_only_errors() {
     let f = Folder::new("quiet");
     f.picture("a.pgm");

@@ -120,9 +120,8 @@ mod tests {
                 a[(i + 1) * n + i] = -1.0;
             }
         }
-        let expected: Vec<f64> = (1..=n)
-            .map(|k| 2.0 - 2.0 * (k as f64 * std::f64::consts::PI / (n + 1) as f64).cos())
-            .collect();
+        let expected: Vec<f64> =
+            (1..=n).map(|k| 2.0 - 2.0 * (k as f64 * std::f64::consts::PI / (n + 1) as f64).cos()).collect();
         close(&eigenvalues(&mut a, n), &expected);
     }
 

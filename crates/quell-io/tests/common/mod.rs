@@ -1,11 +1,13 @@
 //! Synthetic pictures and helpers for the tests.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "shared by test files, each of which uses its own part")]
 
 use std::io::Cursor;
 use std::path::PathBuf;
 
 use quell::{Frame, Plane};
-use quell_io::{Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions, decode, encode};
+use quell_io::{
+    Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions, decode, encode,
+};
 
 pub const SAMPLES: [SampleType; 3] = [SampleType::U8, SampleType::U16, SampleType::F32];
 

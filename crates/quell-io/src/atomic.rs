@@ -172,6 +172,63 @@ mod tests {
         fs::remove_dir_all(folder).unwrap();
     }
 
+    /// A disk with room for `left` bytes.
+    struct Full<W> {
+        inner: W,
+        left: usize,
+    }
+
+    impl<W: Write> Write for Full<W> {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            if self.left == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let n = self.inner.write(&data[..data.len().min(self.left)])?;
+            self.left -= n;
+            Ok(n)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.inner.flush()
+        }
+    }
+
+    impl<W: Seek> Seek for Full<W> {
+        fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+            self.inner.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_leaves_no_trace_in_any_format() {
+        use crate::{Format, Metadata, Page, Picture, SampleType, WriteOptions, encode};
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let noise =
+            (0..3 * 50 * 40_u32).map(|i| (i.wrapping_mul(2654435761) >> 24) as f32).collect::<Vec<_>>();
+        let frame = quell::Frame::from_interleaved(50, 40, 3, &noise, 255.0).unwrap();
+        let page = Page { frame, alpha: None, samples: SampleType::U8 };
+        let metadata = Metadata { icc: Some(vec![5; 300]), ..Metadata::default() };
+        let picture = Picture { pages: vec![page], metadata, format: Format::Png, notes: vec![] };
+        let folder = folder("full");
+        let target = folder.join("a");
+        fs::write(&target, "old").unwrap();
+        for format in Format::ALL {
+            let mut whole = Cursor::new(Vec::new());
+            encode(&picture, format, &WriteOptions::default(), &mut whole).unwrap();
+            let len = whole.get_ref().len();
+            for left in [0, 1, 7, 40, 200, len / 2, len - 1] {
+                let result = replace(&target, |inner| {
+                    encode(&picture, format, &WriteOptions::default(), Full { inner, left })
+                });
+                let e = result.unwrap_err();
+                assert!(matches!(e, Error::Io(_)), "{format:?} with room for {left}: {e:?}");
+                assert_eq!(names(&folder), ["a"], "{format:?}");
+                assert_eq!(fs::read(&target).unwrap(), b"old", "{format:?}");
+            }
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
     #[cfg(unix)]
     #[test]
     fn links_devices_and_permissions_survive() {

@@ -195,7 +195,8 @@ impl<'a> Reader<'a> {
             let value = e + 4 + inline;
             let start = if len <= inline { Some(value) } else { self.offset(value) };
             let Some(start) = start.and_then(|s| usize::try_from(s).ok()) else { continue };
-            let Some(data) = start.checked_add(len as usize).and_then(|end| self.bytes.get(start..end)) else {
+            let Some(data) = start.checked_add(len as usize).and_then(|end| self.bytes.get(start..end))
+            else {
                 continue;
             };
             budget -= data.len();
@@ -226,7 +227,11 @@ mod tests {
         Fields {
             main: vec![text(271, "Maker\0"), Field { tag: 274, kind: 3, data: 6_u16.to_ne_bytes().to_vec() }],
             exif: vec![
-                Field { tag: 33434, kind: 5, data: [1_u32, 125].iter().flat_map(|v| v.to_ne_bytes()).collect() },
+                Field {
+                    tag: 33434,
+                    kind: 5,
+                    data: [1_u32, 125].iter().flat_map(|v| v.to_ne_bytes()).collect(),
+                },
                 text(36867, "2024:05:06 07:08:09\0"),
             ],
             gps: vec![text(1, "N\0")],

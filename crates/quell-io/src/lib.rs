@@ -112,8 +112,7 @@ pub fn decode(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> R
 }
 
 /// Extensions of camera raw files. Most are TIFF inside, with only a thumbnail where a picture is expected.
-const RAW: [&str; 12] =
-    ["arw", "cr2", "cr3", "dng", "nef", "nrw", "orf", "pef", "raf", "rw2", "srw", "3fr"];
+const RAW: [&str; 12] = ["arw", "cr2", "cr3", "dng", "nef", "nrw", "orf", "pef", "raf", "rw2", "srw", "3fr"];
 
 /// Writes a picture in the format of the path's extension, first to a temporary file beside it, then by
 /// renaming. Returns remarks on what the format could not keep.

@@ -125,7 +125,7 @@ fn png_keeps_colour_resolution_and_text_chunks() {
         (*b"tEXt", b"Author\0Someone".to_vec()),
     ];
     let extra: Vec<_> = chunks.iter().map(|(kind, data)| png_chunk(kind, data)).collect();
-    let first = from_bytes(&png_file([2, 1], 8, 0, &extra, &[0, 1, 2])).unwrap();
+    let first = from_bytes(&png_file([2, 1], [8, 0, 0], &extra, &[0, 1, 2])).unwrap();
     assert_eq!(first.metadata.png, chunks);
     assert_eq!(through(&first, Format::Png).metadata.png, chunks);
 }

@@ -148,7 +148,8 @@ fn several_pages_need_tiff() {
     let pages = vec![page(3, 3, SampleType::U8, 1); 3];
     for format in Format::ALL.into_iter().filter(|f| *f != Format::Tiff) {
         let mut file = Cursor::new(Vec::new());
-        let e = encode(&picture(format, pages.clone()), format, &WriteOptions::default(), &mut file).unwrap_err();
+        let e =
+            encode(&picture(format, pages.clone()), format, &WriteOptions::default(), &mut file).unwrap_err();
         assert_eq!(e.to_string(), format!("{} holds one page, the picture has 3; use .tif", format.name()));
     }
 }
@@ -221,7 +222,8 @@ fn pnm_keeps_its_largest_value() {
 #[test]
 fn metadata_that_has_no_place_is_named() {
     let mut want = simple(Format::Png, SampleType::U8, 3);
-    want.metadata = Metadata { icc: Some(vec![1]), exif: Some(vec![2]), xmp: Some(vec![3]), ..Metadata::default() };
+    want.metadata =
+        Metadata { icc: Some(vec![1]), exif: Some(vec![2]), xmp: Some(vec![3]), ..Metadata::default() };
     let (_, remarks) = to_bytes(&want, Format::Pnm);
     assert_eq!(remarks.len(), 3, "{remarks:?}");
 }

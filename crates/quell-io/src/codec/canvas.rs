@@ -95,8 +95,11 @@ impl Canvas {
         if self.planes.iter().any(|p| p.len() != width * height) {
             return Err(Error::Decode("the file ends before the picture is complete".into()));
         }
-        let mut planes =
-            self.planes.into_iter().map(|p| Plane::from_vec(width, height, p)).collect::<Result<Vec<_>, _>>()?;
+        let mut planes = self
+            .planes
+            .into_iter()
+            .map(|p| Plane::from_vec(width, height, p))
+            .collect::<Result<Vec<_>, _>>()?;
         let alpha = if planes.len().is_multiple_of(2) { planes.pop() } else { None };
         let white = options.white.or(white).unwrap_or(samples.white());
         Ok(Page { frame: Frame::new(planes, white)?, alpha, samples })

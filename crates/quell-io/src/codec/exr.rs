@@ -78,10 +78,7 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     } else if alpha {
         read.required(colors[0].as_str())
             .required("A")
-            .collect_pixels(
-                |size, _| create(size),
-                |canvas, p, (y, a): (f32, f32)| set(canvas, p, &[y, a]),
-            )
+            .collect_pixels(|size, _| create(size), |canvas, p, (y, a): (f32, f32)| set(canvas, p, &[y, a]))
             .first_valid_layer()
             .all_attributes()
             .non_parallel()
@@ -145,7 +142,10 @@ pub(super) fn encode<W: Write + Seek>(rows: &Rows, writer: &mut W) -> Result<()>
 }
 
 /// A layer in lossless ZIP compression, 16 lines a block.
-fn layer<'s, C: exr::image::write::channels::WritableChannels<'s> + 's>(size: Vec2<usize>, channels: C) -> Layer<C> {
+fn layer<'s, C: exr::image::write::channels::WritableChannels<'s> + 's>(
+    size: Vec2<usize>,
+    channels: C,
+) -> Layer<C> {
     let encoding = Encoding {
         compression: Compression::ZIP16,
         blocks: exr::image::Blocks::ScanLines,

@@ -24,7 +24,7 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     check_size(header.width.into(), header.height.into(), options)?;
     header.check_supported()?;
     // The decoder fills what is missing with grey and says nothing.
-    if !bytes[header.scan..].windows(2).any(|w| w == [0xff, 0xd9]) {
+    if !bytes[header.scan..].windows(2).rev().any(|w| w == [0xff, 0xd9]) {
         return Err(ends_early(Format::Jpeg));
     }
 

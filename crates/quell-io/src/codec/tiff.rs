@@ -97,7 +97,8 @@ fn read_metadata(decoder: &mut Input, decoded: &mut Decoded) -> Result<()> {
 fn read_page(decoder: &mut Input, options: &ReadOptions, decoded: &mut Decoded) -> Result<Page> {
     let (width, height) = decoder.dimensions().map_err(error)?;
     let color = decoder.colortype().map_err(error)?;
-    let extra: Vec<u16> = decoder.find_tag_unsigned_vec(Tag::ExtraSamples).map_err(error)?.unwrap_or_default();
+    let extra: Vec<u16> =
+        decoder.find_tag_unsigned_vec(Tag::ExtraSamples).map_err(error)?.unwrap_or_default();
     let (bits, channels) = match (color, &extra[..]) {
         (Color::Gray(bits), []) => (bits, 1),
         (Color::Multiband { bit_depth, num_samples: 2 }, [1 | 2]) => (bit_depth, 2),
@@ -111,6 +112,9 @@ fn read_page(decoder: &mut Input, options: &ReadOptions, decoded: &mut Decoded) 
     };
     if tag(decoder, Tag::SamplesPerPixel)?.unwrap_or(1) as usize != channels {
         return Err(refuse("multi-channel"));
+    }
+    if !matches!(bits, 1 | 2 | 4 | 8 | 16 | 32 | 64) {
+        return Err(refuse_samples(&format!("{bits}-bit")));
     }
     decoded.metadata.premultiplied |= matches!(extra[..], [1]);
     if tag(decoder, Tag::PhotometricInterpretation)? == Some(0) {
@@ -203,7 +207,11 @@ fn refuse_samples(kind: &str) -> Error {
     ))
 }
 
-pub(super) fn encode<W: Write + Seek>(picture: &Picture, writer: &mut W, remarks: &mut Remarks) -> Result<()> {
+pub(super) fn encode<W: Write + Seek>(
+    picture: &Picture,
+    writer: &mut W,
+    remarks: &mut Remarks,
+) -> Result<()> {
     if picture.pages.is_empty() {
         return Err(Error::Encode("the picture has no pages".into()));
     }
@@ -327,9 +335,9 @@ fn write_fields<W: Write + Seek, K: TiffKind>(
 fn error(e: TiffError) -> Error {
     match e {
         TiffError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => ends_early(Format::Tiff),
-        TiffError::UnsupportedError(e) => {
-            Error::Unsupported(format!("this TIFF is not supported ({e}); convert it to plain grey or RGB first"))
-        }
+        TiffError::UnsupportedError(e) => Error::Unsupported(format!(
+            "this TIFF is not supported ({e}); convert it to plain grey or RGB first"
+        )),
         TiffError::LimitsExceeded => damaged(Format::Tiff, "its header asks for too much memory"),
         e => damaged(Format::Tiff, e),
     }

@@ -1,11 +1,13 @@
 //! Synthetic pictures and helpers for the tests.
-#![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "shared by test files, each of which uses its own part")]
 
 use std::io::Cursor;
 use std::path::PathBuf;
 
 use quell::{Frame, Plane};
-use quell_io::{Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions, decode, encode};
+use quell_io::{
+    Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions, decode, encode,
+};
 
 pub const SAMPLES: [SampleType; 3] = [SampleType::U8, SampleType::U16, SampleType::F32];
 
@@ -108,9 +110,14 @@ pub fn png_chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
 }
 
 /// A PNG file from its header fields and uncompressed rows (each with its filter byte).
-pub fn png_file(size: [u32; 2], depth: u8, color: u8, extra: &[Vec<u8>], rows: &[u8]) -> Vec<u8> {
+pub fn png_file(
+    size: [u32; 2],
+    [depth, color, interlace]: [u8; 3],
+    extra: &[Vec<u8>],
+    rows: &[u8],
+) -> Vec<u8> {
     let mut header = size.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<_>>();
-    header.extend([depth, color, 0, 0, 0]);
+    header.extend([depth, color, 0, 0, interlace]);
     // A zlib stream of one stored block.
     let mut zlib = vec![0x78, 0x01, 1];
     zlib.extend((rows.len() as u16).to_le_bytes());
@@ -126,5 +133,55 @@ pub fn png_file(size: [u32; 2], depth: u8, color: u8, extra: &[Vec<u8>], rows: &
     extra.iter().for_each(|chunk| file.extend(chunk));
     file.extend(png_chunk(b"IDAT", &zlib));
     file.extend(png_chunk(b"IEND", &[]));
+    file
+}
+
+/// A TIFF file of one directory. Each field is tag, type and values; `pieces` are the strips or tiles, whose
+/// places and lengths are added under the two tags.
+pub fn tiff_file(fields: &[(u16, u16, &[u32])], tags: [u16; 2], pieces: &[&[u8]]) -> Vec<u8> {
+    let mut file = b"II\x2a\0\0\0\0\0".to_vec();
+    let mut places = Vec::new();
+    for piece in pieces {
+        places.push(file.len() as u32);
+        file.extend(*piece);
+    }
+    let lengths: Vec<u32> = pieces.iter().map(|p| p.len() as u32).collect();
+    let mut all = fields.to_vec();
+    all.push((tags[0], 4, &places));
+    all.push((tags[1], 4, &lengths));
+    all.sort_unstable();
+    let mut entries = (all.len() as u16).to_le_bytes().to_vec();
+    for (tag, kind, values) in all {
+        let bytes: Vec<u8> = match kind {
+            3 => values.iter().flat_map(|v| (*v as u16).to_le_bytes()).collect(),
+            _ => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        };
+        entries.extend([tag, kind].iter().flat_map(|v| v.to_le_bytes()));
+        entries.extend((values.len() as u32).to_le_bytes());
+        if bytes.len() > 4 {
+            entries.extend((file.len() as u32).to_le_bytes());
+            file.extend(bytes);
+        } else {
+            entries.extend([&bytes[..], &[0; 4][bytes.len()..]].concat());
+        }
+    }
+    let at = (file.len() as u32).to_le_bytes();
+    file[4..8].copy_from_slice(&at);
+    file.extend(entries);
+    file.extend([0; 4]);
+    file
+}
+
+/// Tags of the places and lengths of strips and of tiles.
+pub const STRIPS: [u16; 2] = [273, 279];
+pub const TILES: [u16; 2] = [324, 325];
+
+/// A NumPy file.
+pub fn npy(dict: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY\x01\0".to_vec();
+    file.extend((dict.len() as u16 + 1).to_le_bytes());
+    file.extend(dict.bytes());
+    file.push(b'\n');
+    file.extend(data);
     file
 }

@@ -18,9 +18,6 @@ use crate::progress::{Bars, PictureBar};
 use crate::reading::{Reader, Source};
 use crate::report::{self, count, name};
 
-/// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
-const NO_NOISE: f32 = 0.1;
-
 /// Runs the command.
 pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     let mut engine = Engine::new(&args.engine)?;
@@ -205,15 +202,13 @@ impl Batch {
         if let Some(show) = bar.page(index) {
             control = control.with_progress(show);
         }
-        let estimated = self.engine.estimates();
         let white = page.frame.white();
         let denoised = self.engine.denoiser(white)?.run(&page.frame, &control)?;
-        let sigma = denoised.resolved.map(|r| r.sigma * 255.0 / white);
-        let noisy = sigma.filter(|s| !estimated || *s >= NO_NOISE);
-        if noisy.is_some() {
+        let sigma = self.engine.noise(denoised.resolved.as_ref(), white);
+        if sigma.is_some() {
             page.frame = denoised.frame;
         }
-        Ok(noisy)
+        Ok(sigma)
     }
 
     /// The end of a batch: what was left out and what went wrong.
@@ -325,15 +320,17 @@ fn plans(path: &Path, engine: &mut Engine, reader: &Reader) -> anyhow::Result<St
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
         let resolved = engine.denoiser(frame.white())?.resolve(frame)?;
-        let resolved = resolved.filter(|r| !estimated || r.sigma * 255.0 / frame.white() >= NO_NOISE);
-        let sigma = resolved.as_ref().map(|r| r.sigma * 255.0 / frame.white());
+        let sigma = engine.noise(resolved.as_ref(), frame.white());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
         text += &format!("# {}{page}: {shape}, {}\n", path.display(), noise(&[sigma], estimated));
-        if let Some(r) = resolved {
+        if let Some(r) = resolved.filter(|_| sigma.is_some()) {
             text += &format!("# profile {}, device {}\n", engine.profile(), engine.device());
-            text +=
-                &format!("# filtered for sigma {}, {} pixels around each tile\n", r.sigma255, r.plan.halo());
+            text += &format!(
+                "# filtered for sigma {:.2}, {} pixels around each tile\n",
+                r.sigma255,
+                r.plan.halo()
+            );
             text += &r.params.to_toml();
         }
     }

@@ -2,10 +2,13 @@
 
 use anyhow::Context;
 use quell::bm3d::Profile;
-use quell::{Denoiser, DenoiserBuilder};
+use quell::{Denoiser, DenoiserBuilder, Resolved};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
+
+/// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
+const NO_NOISE: f32 = 0.1;
 
 /// Denoisers for pictures of every white level: the flags give sigma on the 0..255 scale, the library takes
 /// it in the picture's own units.
@@ -69,6 +72,12 @@ impl Engine {
     /// Whether the noise is estimated.
     pub(crate) fn estimates(&self) -> bool {
         self.sigma.is_none()
+    }
+
+    /// The noise of a picture on the 0..255 scale: as given, or as found; `None` if there is none to speak of.
+    pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<f32> {
+        let found = resolved?.sigma * 255.0 / white;
+        self.sigma.or(Some(found).filter(|s| *s >= NO_NOISE))
     }
 }
 

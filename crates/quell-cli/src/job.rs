@@ -46,7 +46,7 @@ pub(crate) struct Jobs {
 
 /// Plans the outputs. `force` redoes what is finished.
 pub(crate) fn plan(expanded: &Expanded, target: &Target, force: bool) -> Result<Jobs, Failure> {
-    let (sources, own) = without_own_outputs(&expanded.sources);
+    let (sources, own) = without_own_outputs(&expanded.sources, target);
     let mut jobs = Jobs { own, ..Jobs::default() };
     let place: Box<dyn Fn(&Source) -> PathBuf> = match target {
         Target::Beside => Box::new(|s| beside(&s.path)),
@@ -88,13 +88,23 @@ fn is_own_output(path: &Path) -> bool {
     path.file_stem().is_some_and(|s| Path::new(s).extension().is_some_and(|e| e == "quell"))
 }
 
-/// Leaves out our own results: those found in folders, and those named beside the picture they come from
-/// (a shell expands `*.png` to both).
-fn without_own_outputs(sources: &[Source]) -> (Vec<Source>, usize) {
+/// Leaves out our own results: those found in folders, those in an output folder inside an input folder, and
+/// those named beside the picture they come from (a shell expands `*.png` to both).
+fn without_own_outputs(sources: &[Source], target: &Target) -> (Vec<Source>, usize) {
+    let folder = match target {
+        Target::To(out) if out.is_dir() => Some(identity(out)),
+        _ => None,
+    };
+    let in_folder = |s: &Source| {
+        let id = identity(&s.path);
+        // Where input and output are the same folder, nothing is left out, but refused later.
+        s.found && folder.as_ref().is_some_and(|f| id.starts_with(f) && id != f.join(&s.place))
+    };
     let results: HashSet<PathBuf> = sources.iter().map(|s| identity(&beside(&s.path))).collect();
     let keep: Vec<Source> = sources
         .iter()
         .filter(|s| !(is_own_output(&s.path) && (s.found || results.contains(&identity(&s.path)))))
+        .filter(|s| !in_folder(s))
         .cloned()
         .collect();
     let own = sources.len() - keep.len();

@@ -57,8 +57,11 @@ impl EngineArgs {
             option("strength", "F")
                 .value_parser(positive)
                 .help("Filter as for F times the noise [default: 1]"),
-            parameter("passes").help("1: first estimate only, 2: Wiener filter too [default: 2]"),
+            parameter("passes")
+                .value_name("N")
+                .help("1: first estimate only, 2: Wiener filter too [default: 2]"),
             parameter("color")
+                .value_name("MODE")
                 .value_parser(names(ColorMode::ALL.map(|m| (m.name(), describe_color(m)))))
                 .help("Colour space for RGB [default: opp]"),
             option("estimator", "NAME")

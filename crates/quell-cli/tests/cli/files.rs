@@ -94,6 +94,17 @@ fn our_own_results_are_not_inputs() {
 }
 
 #[test]
+fn an_output_folder_inside_the_input_folder_is_not_an_input() {
+    let f = Folder::new("inside");
+    f.picture("a.pgm");
+    let args = [".", "-o", "out", "--recursive", "--sigma", "15", "--force"];
+    f.quell(&args).expect(0);
+    f.quell(&args).expect(0).says("1 result of quell left out");
+    assert_eq!(f.files(), ["a.pgm", "out/a.pgm"]);
+    f.quell(&["out", "-o", "out", "--sigma", "15"]).expect(2).says("would overwrite the input");
+}
+
+#[test]
 fn finished_pictures_are_skipped_until_the_input_changes_or_force() {
     let f = Folder::new("skip");
     let (a, out) = (f.picture("a.pgm"), f.path("a.quell.pgm"));

@@ -1,2 +1,52 @@
-//! quell on the command line.
-fn main() {}
+//! quell on the command line: a noisy picture in, a clean picture out.
+//!
+//! [`args`] is what was typed; the other modules are what it means. Data goes to standard output, everything
+//! else to standard error.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod compare;
+mod degrade;
+mod denoise;
+mod devices;
+mod engine;
+mod expand;
+mod failure;
+mod interrupt;
+mod job;
+mod nan;
+mod noise;
+mod progress;
+mod reading;
+mod report;
+mod table;
+
+use std::process::ExitCode;
+
+use args::Invocation;
+use failure::Exit;
+
+fn main() -> ExitCode {
+    let invocation = match args::parse() {
+        Ok(invocation) => invocation,
+        Err(early) => return early,
+    };
+    failure::silence_panics();
+    let cancel = interrupt::listen();
+    let done = failure::guard(|| match &invocation {
+        Invocation::Denoise(a) => denoise::run(a, &cancel),
+        Invocation::Noise(a) => noise::run(a),
+        Invocation::Compare(a) => compare::run(a),
+        Invocation::Degrade(a) => degrade::run(a),
+        Invocation::Devices(style) => devices::run(*style),
+        Invocation::Bench(a) => bench::run(a, &cancel),
+        Invocation::Completions(shell) => args::completions(*shell),
+    });
+    let exit = done.unwrap_or_else(|e| failure::report(&e));
+    if cancel.is_cancelled() {
+        quell_io::remove_unfinished();
+        return Exit::Interrupted.into();
+    }
+    exit.into()
+}

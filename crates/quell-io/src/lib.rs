@@ -1,19 +1,64 @@
 //! Picture files for quell: decode to planar `f32` frames, encode back with the same depth and metadata.
 //!
+//! ```
+//! use std::path::Path;
+//! use quell_io::{ReadOptions, WriteOptions};
+//!
+//! # let folder = std::env::temp_dir().join(format!("quell-io-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let (input, output) = (folder.join("in.pgm"), folder.join("out.png"));
+//! # std::fs::write(&input, b"P5 2 1 255\n\x00\xff")?;
+//! # let (input, output): (&Path, &Path) = (&input, &output);
+//! let mut picture = quell_io::read(input, &ReadOptions::default())?;
+//! for page in &mut picture.pages {
+//!     for sample in page.frame.planes_mut()[0].as_mut_slice() {
+//!         *sample = 255.0 - *sample;
+//!     }
+//! }
+//! for remark in quell_io::write(output, &picture, &WriteOptions::default())? {
+//!     eprintln!("note: {remark}");
+//! }
+//! # assert_eq!(quell_io::read(output, &ReadOptions::default())?.pages[0].frame.planes()[0].as_slice(), [255.0, 0.0]);
+//! # std::fs::remove_dir_all(folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | format | samples | layouts | kept |
+//! |---|---|---|---|
+//! | PNG | 8, 16 bits | grey, RGB, each with alpha | ICC, EXIF, XMP, colour and text chunks |
+//! | JPEG | 8 bits | grey, RGB | ICC, EXIF, XMP |
+//! | TIFF, BigTIFF | 8, 16 bits, float | grey, RGB, each with alpha; pages | ICC, XMP, EXIF fields |
+//! | WebP | 8 bits, written lossless | RGB, RGBA | ICC, EXIF, XMP |
+//! | PNM: PBM, PGM, PPM, PAM | 8, 16 bits and the largest value | grey, RGB, each with alpha | |
+//! | PFM | float | grey, RGB | |
+//! | OpenEXR | float | grey, RGB, each with alpha | |
+//! | NumPy `.npy` | `uint8`, `uint16`, `float32` | `H x W`, `H x W x 1…4` | |
+//!
+//! Samples keep the file's own units: 0 to 255 for 8 bits, 0 to 65535 for 16 bits, float as it is.
+//! Rounding and clipping happen only when integers are written; float is written as it is. What a format
+//! cannot hold is converted by the white level, and [`write`] says so.
+//!
 //! Nothing is ever half-written: a file appears under its name only when it is complete.
+//! Sizes are checked against [`ReadOptions::max_pixels`] before memory is taken.
 
+mod atomic;
+mod codec;
 mod error;
+mod exif;
 mod picture;
+mod sniff;
 
+pub use atomic::remove_unfinished;
 pub use error::{Error, Result};
 pub use picture::{Format, Metadata, Page, Picture, SampleType};
 
+use std::io::{Seek, Write};
 use std::path::Path;
 
 /// How to read.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// Refuse pictures with more pixels than this, before memory is taken.
+    /// Refuse pictures with more pixels than this, all pages together, before memory is taken.
     pub max_pixels: u64,
     /// The sample value of white, where it is not the usual one (255, 65535 or 1.0).
     pub white: Option<f32>,
@@ -40,16 +85,50 @@ impl Default for WriteOptions {
 
 /// Reads a picture; the format is told by the content, the name only breaks ties.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Picture> {
-    let _ = (path, options);
-    Err(Error::Unsupported("not yet".into()))
+    let bytes = std::fs::read(path)?;
+    decode(&bytes, path.extension().and_then(|e| e.to_str()), options)
 }
+
+/// Decodes a picture from memory. The content tells the format; an `extension` that says another one is
+/// mentioned in the picture's notes.
+pub fn decode(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> Result<Picture> {
+    let extension = extension.map(str::to_ascii_lowercase);
+    if let Some(e) = extension.as_deref().filter(|e| RAW.contains(e)) {
+        return Err(Error::Unsupported(format!(
+            ".{e} is a camera raw file; develop it to a 16-bit TIFF first"
+        )));
+    }
+    let Some(format) = Format::from_bytes(bytes) else {
+        return Err(Error::Decode(sniff::describe(bytes)));
+    };
+    let mut picture = codec::decode(format, bytes, options)?;
+    if let Some(e) = extension
+        && let Some(named) = Format::from_extension(&e)
+        && named != format
+    {
+        picture.notes.insert(0, format!("named .{e}, but the content is {}", format.name()));
+    }
+    Ok(picture)
+}
+
+/// Extensions of camera raw files. Most are TIFF inside, with only a thumbnail where a picture is expected.
+const RAW: [&str; 12] = ["arw", "cr2", "cr3", "dng", "nef", "nrw", "orf", "pef", "raf", "rw2", "srw", "3fr"];
 
 /// Writes a picture in the format of the path's extension, first to a temporary file beside it, then by
 /// renaming. Returns remarks on what the format could not keep.
 pub fn write(path: &Path, picture: &Picture, options: &WriteOptions) -> Result<Vec<String>> {
-    let _ = (path, picture, options);
-    Err(Error::Unsupported("not yet".into()))
+    let format = Format::from_path(path).ok_or_else(|| Error::UnknownExtension(path.to_path_buf()))?;
+    atomic::replace(path, |writer| encode(picture, format, options, writer))
 }
 
-/// Removes the temporary files of writes in progress. For signal handlers: the process must end afterwards.
-pub fn remove_unfinished() {}
+/// Encodes a picture. Returns remarks on what the format could not keep.
+///
+/// The writer should be buffered; after an error what was written so far is of no use.
+pub fn encode(
+    picture: &Picture,
+    format: Format,
+    options: &WriteOptions,
+    writer: impl Write + Seek,
+) -> Result<Vec<String>> {
+    codec::encode(picture, format, options, writer)
+}

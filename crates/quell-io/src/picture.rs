@@ -27,10 +27,32 @@ pub enum Format {
 }
 
 impl Format {
+    /// Every format.
+    pub const ALL: [Self; 8] =
+        [Self::Png, Self::Jpeg, Self::Tiff, Self::WebP, Self::Pnm, Self::Pfm, Self::Exr, Self::Npy];
+
+    /// The usual name, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Png => "PNG",
+            Self::Jpeg => "JPEG",
+            Self::Tiff => "TIFF",
+            Self::WebP => "WebP",
+            Self::Pnm => "PNM",
+            Self::Pfm => "PFM",
+            Self::Exr => "OpenEXR",
+            Self::Npy => "NPY",
+        }
+    }
+
     /// The format that a path's extension stands for.
     pub fn from_path(path: &Path) -> Option<Self> {
-        let ext = path.extension()?.to_str()?.to_ascii_lowercase();
-        Some(match ext.as_str() {
+        Self::from_extension(path.extension()?.to_str()?)
+    }
+
+    /// The format that an extension (without the dot, in any case) stands for.
+    pub fn from_extension(extension: &str) -> Option<Self> {
+        Some(match extension.to_ascii_lowercase().as_str() {
             "png" => Self::Png,
             "jpg" | "jpeg" | "jpe" | "jfif" => Self::Jpeg,
             "tif" | "tiff" => Self::Tiff,
@@ -64,6 +86,15 @@ impl SampleType {
             Self::F32 => 1.0,
         }
     }
+
+    /// Bytes of one sample.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::U8 => 1,
+            Self::U16 => 2,
+            Self::F32 => 4,
+        }
+    }
 }
 
 /// One page: its colours, its alpha, and how its samples were stored.
@@ -77,7 +108,7 @@ pub struct Page {
     pub samples: SampleType,
 }
 
-/// What is carried from input to output as opaque bytes.
+/// What is carried from input to output besides the samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata {
     /// ICC colour profile.
@@ -86,6 +117,10 @@ pub struct Metadata {
     pub exif: Option<Vec<u8>>,
     /// XMP packet.
     pub xmp: Option<Vec<u8>>,
+    /// The colours are multiplied by alpha already (OpenEXR, some TIFF).
+    pub premultiplied: bool,
+    /// PNG chunks on colour, resolution and text, as type and content; carried from PNG to PNG only.
+    pub png: Vec<([u8; 4], Vec<u8>)>,
 }
 
 /// A decoded picture file.

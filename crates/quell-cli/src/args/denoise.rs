@@ -1,0 +1,98 @@
+//! Flags of `quell IN…`.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgMatches, Command, value_parser};
+
+use super::values::{many, on, one, option, switch};
+use super::{EngineArgs, ReadingArgs};
+use crate::failure::Failure;
+
+/// `quell IN… [OPTIONS]`.
+#[derive(Clone, Debug)]
+pub(crate) struct DenoiseArgs {
+    /// Files, folders and patterns.
+    pub(crate) inputs: Vec<PathBuf>,
+    /// File or folder to write to.
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite the inputs.
+    pub(crate) in_place: bool,
+    /// Folders with everything under them.
+    pub(crate) recursive: bool,
+    /// Redo what is done already.
+    pub(crate) force: bool,
+    /// Print the plan and do nothing.
+    pub(crate) print_plan: bool,
+    /// One JSON object per file.
+    pub(crate) json: bool,
+    /// Only errors.
+    pub(crate) quiet: bool,
+    /// JPEG quality.
+    pub(crate) jpeg_quality: Option<u8>,
+    /// How to filter.
+    pub(crate) engine: EngineArgs,
+    /// How to read.
+    pub(crate) reading: ReadingArgs,
+}
+
+/// Adds the flags to the main command.
+pub(super) fn define(command: Command) -> Command {
+    command
+        .arg(inputs().help("Pictures, folders of pictures, patterns such as 'shots/*.png'"))
+        .args(
+            [
+                option("output", "OUT")
+                    .short('o')
+                    .value_parser(value_parser!(PathBuf))
+                    .help("File or folder to write to [default: NAME.quell.EXT beside IN]")
+                    .long_help(
+                        "File to write to, or folder if it ends in a slash, exists, or there are several \
+                         inputs; another extension converts [default: NAME.quell.EXT beside the input]",
+                    ),
+                switch("in-place").conflicts_with("output").help("Overwrite the inputs"),
+                switch("recursive").short('r').help("Take folders with all folders in them"),
+                switch("force").short('f').help("Redo pictures whose output is newer than the input"),
+                option("jpeg-quality", "N")
+                    .value_parser(value_parser!(u8).range(1..=100))
+                    .hide_short_help(true)
+                    .help("Quality of JPEG files, 1 to 100 [default: 95]"),
+            ]
+            .map(|a| a.help_heading("Files")),
+        )
+        .args(EngineArgs::define("auto"))
+        .args(ReadingArgs::define())
+        .args(
+            [
+                switch("print-plan")
+                    .conflicts_with_all(["in-place", "json", "force"])
+                    .help("Print the parameters for each picture as TOML, and do nothing"),
+                switch("json").help("Print one JSON object per picture on standard output"),
+                switch("quiet").short('q').help("Say nothing but errors"),
+            ]
+            .map(|a| a.help_heading("Output")),
+        )
+}
+
+impl DenoiseArgs {
+    /// What was typed.
+    pub(super) fn from_matches(m: &ArgMatches) -> Result<Self, Failure> {
+        Ok(Self {
+            inputs: many(m, "inputs"),
+            output: one(m, "output"),
+            in_place: on(m, "in-place"),
+            recursive: on(m, "recursive"),
+            force: on(m, "force"),
+            print_plan: on(m, "print-plan"),
+            json: on(m, "json"),
+            quiet: on(m, "quiet"),
+            jpeg_quality: one(m, "jpeg-quality"),
+            engine: EngineArgs::from_matches(m)?,
+            reading: ReadingArgs::from_matches(m),
+        })
+    }
+}
+
+/// The positional list of inputs.
+pub(super) fn inputs() -> Arg {
+    Arg::new("inputs").value_name("IN").value_parser(value_parser!(PathBuf)).required(true).num_args(1..)
+}

@@ -1,0 +1,141 @@
+//! The command line as typed: clap definitions, and plain structs of what was found. What it means is the
+//! business of the other modules.
+
+mod commands;
+mod denoise;
+mod engine;
+mod reading;
+mod values;
+
+pub(crate) use commands::{BenchArgs, CompareArgs, DegradeArgs, NoiseArgs};
+pub(crate) use denoise::DenoiseArgs;
+pub(crate) use engine::{EngineArgs, flag};
+pub(crate) use reading::{NanPolicy, ReadingArgs};
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command};
+use clap_complete::Shell;
+
+use crate::failure::{self, Exit, Failure};
+use crate::table::Style;
+
+/// What the user wants.
+#[derive(Debug)]
+pub(crate) enum Invocation {
+    /// `quell IN…`
+    Denoise(DenoiseArgs),
+    /// `quell noise`
+    Noise(NoiseArgs),
+    /// `quell compare`
+    Compare(CompareArgs),
+    /// `quell degrade`
+    Degrade(DegradeArgs),
+    /// `quell devices`
+    Devices(Style),
+    /// `quell bench`
+    Bench(BenchArgs),
+    /// `quell completions`
+    Completions(Shell),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  quell noisy.jpg                      noise estimated, writes noisy.quell.jpg
+  quell noisy.tif -o clean.png --sigma 25 --profile high
+  quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped";
+
+const EXAMPLES_LONG: &str = "\
+Examples:
+  quell noisy.jpg                      noise estimated, writes noisy.quell.jpg
+  quell noisy.tif -o clean.png --sigma 25 --profile high
+  quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped
+  quell '*.png' --in-place             overwrites the pictures
+  quell noisy.png --print-plan > plan.toml && quell other.png --params plan.toml
+
+  quell noise noisy.png                how noisy is it?
+  quell degrade clean.png --sigma 25 --seed 0 -o noisy.png
+  quell compare clean.png noisy.png noisy.quell.png
+  quell bench --profile all
+
+sigma is on the scale 0..255 for every picture: 25 means the same for 8 bits, 16 bits and float.
+A file that is called like a command can be given as ./noise
+
+Exit codes: 0 done, 1 a file failed, 2 the command line makes no sense, 130 interrupted";
+
+/// The whole command line.
+fn command() -> Command {
+    denoise::define(Command::new("quell"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Removes noise from pictures")
+        .long_about(
+            "Removes noise from pictures with BM3D. Reads and writes PNG, JPEG, TIFF, WebP, PNM, PFM, OpenEXR \
+             and NumPy files; bit depth, colour profile and metadata are kept.",
+        )
+        .override_usage("quell [OPTIONS] <IN>...\n       quell <COMMAND> [OPTIONS]")
+        .after_help(EXAMPLES)
+        .after_long_help(EXAMPLES_LONG)
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true)
+        .disable_help_subcommand(true)
+        .subcommands(commands::define())
+        .max_term_width(110)
+}
+
+/// Reads the command line; `Err` is how to end when there is nothing to do (help was shown, or it was wrong).
+pub(crate) fn parse() -> Result<Invocation, ExitCode> {
+    let matches = command().try_get_matches().map_err(|e| {
+        // Nothing to be done when the terminal is gone.
+        let _ = e.print();
+        ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(Exit::Usage as u8))
+    })?;
+    invocation(&matches).map_err(|e| failure::report(&e.into()).into())
+}
+
+fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
+    let Some((name, sub)) = matches.subcommand() else {
+        return DenoiseArgs::from_matches(matches).map(Invocation::Denoise);
+    };
+    Ok(match name {
+        "noise" => Invocation::Noise(NoiseArgs::from_matches(sub)),
+        "compare" => Invocation::Compare(CompareArgs::from_matches(sub)),
+        "degrade" => Invocation::Degrade(DegradeArgs::from_matches(sub)),
+        "devices" => Invocation::Devices(values::style(sub)),
+        "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
+        _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
+    })
+}
+
+/// Prints the completion script of a shell.
+pub(crate) fn completions(shell: Shell) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command(), "quell", &mut script);
+    crate::report::data(String::from_utf8_lossy(&script).trim_end())?;
+    Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_consistent() {
+        super::command().debug_assert();
+    }
+
+    #[test]
+    fn every_parameter_has_a_flag_in_both_commands() {
+        let command = super::command();
+        let bench = command.find_subcommand("bench").unwrap();
+        for p in quell::bm3d::PARAMETERS {
+            for c in [&command, bench] {
+                assert!(c.get_arguments().any(|a| a.get_long() == Some(&p.flag())), "--{}", p.flag());
+            }
+        }
+    }
+
+    #[test]
+    fn short_help_fits_one_screen() {
+        let help = super::command().term_width(100).render_help().to_string();
+        assert!(help.lines().count() <= 48, "{} lines", help.lines().count());
+        assert!(help.lines().all(|l| l.chars().count() <= 100));
+    }
+}

@@ -1,0 +1,154 @@
+//! Values: how they are parsed, and how they are taken out of clap's matches.
+
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgAction, ArgMatches};
+use quell::bm3d::Profile;
+
+use crate::table::Style;
+
+/// A flag without a value.
+pub(super) fn switch(name: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue)
+}
+
+/// A flag with a value. A negative number is a value, so that its own message is shown.
+pub(super) fn option(name: &'static str, value: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).allow_negative_numbers(true)
+}
+
+/// Whether a switch was given.
+pub(super) fn on(matches: &ArgMatches, name: &str) -> bool {
+    matches.get_flag(name)
+}
+
+/// The value of an option.
+pub(super) fn one<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Option<T> {
+    matches.get_one::<T>(name).cloned()
+}
+
+/// All values of an argument.
+pub(super) fn many<T: Clone + Send + Sync + 'static>(matches: &ArgMatches, name: &str) -> Vec<T> {
+    matches.get_many::<T>(name).unwrap_or_default().cloned().collect()
+}
+
+/// `--json`.
+pub(super) fn json_switch() -> Arg {
+    switch("json").help("Print one JSON object per line").help_heading("Output")
+}
+
+/// `--csv`.
+pub(super) fn csv_switch() -> Arg {
+    switch("csv").help("Print comma-separated values").conflicts_with("json").help_heading("Output")
+}
+
+/// What `--json` and `--csv` ask for.
+pub(super) fn style(matches: &ArgMatches) -> Style {
+    let given = |name| matches.try_get_one::<bool>(name).ok().flatten() == Some(&true);
+    match (given("json"), given("csv")) {
+        (true, _) => Style::Json,
+        (_, true) => Style::Csv,
+        _ => Style::Text,
+    }
+}
+
+/// A noise deviation: `None` for `auto`.
+pub(super) fn sigma(text: &str) -> Result<Option<f32>, String> {
+    match text {
+        "auto" => Ok(None),
+        _ => positive(text).map(Some).map_err(|_| "must be auto or a positive number".to_owned()),
+    }
+}
+
+/// A finite number above zero.
+pub(super) fn positive(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(v) if v.is_finite() && v > 0.0 => Ok(v),
+        _ => Err("must be a positive number".to_owned()),
+    }
+}
+
+/// A finite number, zero or above.
+pub(super) fn not_negative(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
+        _ => Err("must be zero or a positive number".to_owned()),
+    }
+}
+
+/// A number of pixels, with `k`, `M` or `G` for thousands, millions, billions.
+pub(super) fn pixels(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    match digits.parse::<f64>() {
+        Ok(n) if n * unit >= 1.0 && n * unit < 1e18 => Ok((n * unit) as u64),
+        _ => Err("must be a number of pixels such as 500M".to_owned()),
+    }
+}
+
+/// A size such as `512x512`.
+pub(super) fn size(text: &str) -> Result<(usize, usize), String> {
+    let parse = |s: &str| s.parse::<usize>().ok().filter(|n| (1..=65_536).contains(n));
+    text.split_once('x')
+        .and_then(|(w, h)| Some((parse(w)?, parse(h)?)))
+        .ok_or_else(|| "must be WIDTHxHEIGHT, each from 1 to 65536".to_owned())
+}
+
+/// Anything of the library that parses from text; its own message is shown.
+pub(super) fn parsed<T: FromStr<Err = quell::Error>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|e| match e {
+        quell::Error::Parameter { reason, .. } => reason,
+        other => other.to_string(),
+    })
+}
+
+/// One of a few names with a line of help each.
+pub(super) fn names(of: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    PossibleValuesParser::new(of.into_iter().map(|(name, help)| PossibleValue::new(name).help(help)))
+}
+
+/// A profile in one line.
+pub(super) fn describe(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Fast => "quell's fastest, for previews and video",
+        Profile::Middle => "most of the quality in a fraction of the time",
+        Profile::Normal => "the published quality",
+        Profile::High => "quell's best, slow",
+        Profile::Original => "settings of the GPU thesis, DCT in both passes",
+        Profile::Modified => "settings of the GPU thesis for speed",
+        Profile::Lc => "the BM3D authors' low-complexity profile",
+        Profile::Np => "the BM3D authors' normal profile",
+        Profile::Vn => "the BM3D authors' profile for strong noise",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_positive_numbers_are_noise() {
+        assert_eq!(sigma("auto"), Ok(None));
+        assert_eq!(sigma("2.5"), Ok(Some(2.5)));
+        for bad in ["0", "-1", "nan", "inf", "1e99", "", "x"] {
+            assert!(sigma(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pixel_counts_take_units() {
+        assert_eq!((pixels("1500"), pixels("1.5k"), pixels("2G")), (Ok(1500), Ok(1500), Ok(2_000_000_000)));
+        assert!(["0", "M", "-3", "1e30", "nan"].iter().all(|t| pixels(t).is_err()));
+    }
+
+    #[test]
+    fn sizes_need_both_sides() {
+        assert_eq!(size("640x480"), Ok((640, 480)));
+        assert!(["640", "0x4", "x", "5x", "99999999x3"].iter().all(|t| size(t).is_err()));
+    }
+}

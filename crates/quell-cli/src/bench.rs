@@ -1,0 +1,190 @@
+//! `quell bench`: time, processor time, memory and quality of the denoiser.
+
+use std::time::Instant;
+
+use anyhow::Context;
+use cpu_time::ProcessTime;
+use quell::bm3d::Profile;
+use quell::metrics::{psnr, ssim};
+use quell::{Cancel, Control, Denoiser, Frame, Plane, noise};
+use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
+use serde::Serialize;
+
+use crate::args::BenchArgs;
+use crate::engine::Engine;
+use crate::failure::{Exit, Failure};
+use crate::reading::Reader;
+use crate::report::{self, name};
+use crate::table::{Cell, Style, Table};
+
+/// What one profile showed; the JSON object of `--json`.
+#[derive(Debug, Serialize)]
+struct Measured {
+    profile: &'static str,
+    width: usize,
+    height: usize,
+    channels: usize,
+    sigma: Option<f32>,
+    threads: usize,
+    device: String,
+    level: String,
+    wall_s: Vec<f64>,
+    cpu_s: Vec<f64>,
+    mpix_per_s: f64,
+    /// Of the process so far, the picture included; nothing where the system does not tell.
+    peak_rss_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    psnr: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ssim: Option<f64>,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
+    let profiles: Vec<&str> = match args.engine.profile.as_str() {
+        "all" => Profile::ALL.iter().map(|p| p.name()).collect(),
+        one => vec![one],
+    };
+    if profiles.len() > 1 && args.output.is_some() {
+        return Err(Failure::usage("--output takes the result of one profile, not of all").into());
+    }
+    let (mut picture, clean) = material(args)?;
+    let frame = &picture.pages.first().context("the file holds no picture")?.frame;
+    let mut table = Table::new(&["profile", "seconds", "cpu_s", "mpix_per_s", "peak_mb", "psnr", "ssim"]);
+    let mut last = None;
+    for profile in profiles {
+        let mut engine = args.engine.clone();
+        engine.profile = profile.to_owned();
+        let mut engine = Engine::new(&engine)?;
+        let profile = engine.profile();
+        let denoiser = engine.denoiser(frame.white())?;
+        let (measured, result) = measure(denoiser, profile, frame, clean.as_ref(), args.repeat, cancel)?;
+        if args.json {
+            report::json(&measured)?;
+        } else {
+            table.push(row(&measured));
+        }
+        last = Some((measured, result));
+    }
+    let Some((measured, result)) = last else { return Ok(Exit::Done) };
+    if !args.json {
+        report::message(&format!(
+            "{}, {} on {} ({}), {} threads, best of {}",
+            report::shape(frame.width(), frame.height(), frame.channels()),
+            measured.sigma.map_or("no noise".to_owned(), |s| format!("sigma {}", report::short(s))),
+            measured.device,
+            measured.level,
+            measured.threads,
+            args.repeat
+        ));
+        table.print(Style::Text)?;
+    }
+    if let Some(output) = &args.output {
+        picture.pages[0].frame = result;
+        quell_io::write(output, &picture, &WriteOptions::default())
+            .with_context(|| format!("cannot write {}", name(output)))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The noisy picture, and the clean one if it is known.
+fn material(args: &BenchArgs) -> anyhow::Result<(Picture, Option<Frame>)> {
+    let reader = Reader::new(&args.reading);
+    let Some(input) = &args.input else {
+        let clean = made_up(args.size.0, args.size.1)?;
+        let sigma = f64::from(args.engine.sigma.unwrap_or(25.0));
+        let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
+        let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };
+        let picture = Picture {
+            pages: vec![page],
+            metadata: Metadata::default(),
+            format: Format::Npy,
+            notes: Vec::new(),
+        };
+        return Ok((picture, Some(clean)));
+    };
+    let noisy = reader.open(input)?.picture;
+    let clean = match &args.reference {
+        Some(path) => reader.open(path)?.picture.pages.into_iter().next().map(|p| p.frame),
+        None => None,
+    };
+    Ok((noisy, clean))
+}
+
+/// A grey picture with something of everything: a slope, edges in many directions, fine and coarse texture.
+fn made_up(width: usize, height: usize) -> quell::Result<Frame> {
+    let mut plane = Plane::zeros(width, height);
+    for y in 0..height {
+        for (x, v) in plane.row_mut(y).iter_mut().enumerate() {
+            let (x, y) = (x as f32, y as f32);
+            let slope = 60.0 + 60.0 * x / width as f32;
+            let disc = if ((x % 96.0) - 48.0).hypot((y % 96.0) - 48.0) < 30.0 { 70.0 } else { 0.0 };
+            let waves = 15.0 * (0.7 * x + 0.3 * y).sin() * (0.011 * y).sin();
+            let bars = if (x + 2.0 * y) % 160.0 < 40.0 { 35.0 } else { 0.0 };
+            *v = (slope + disc + waves + bars).clamp(0.0, 255.0).round();
+        }
+    }
+    Frame::grey(plane, 255.0)
+}
+
+fn measure(
+    denoiser: &Denoiser,
+    profile: &'static str,
+    frame: &Frame,
+    clean: Option<&Frame>,
+    repeat: u32,
+    cancel: &Cancel,
+) -> anyhow::Result<(Measured, Frame)> {
+    let control = Control::new().with_cancel(cancel.clone());
+    let (mut wall_s, mut cpu_s) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for _ in 0..repeat {
+        // The result of the run before is not part of the memory of this one.
+        drop(last.take());
+        let (wall, cpu) = (Instant::now(), ProcessTime::try_now()?);
+        let denoised = denoiser.run(frame, &control)?;
+        wall_s.push(wall.elapsed().as_secs_f64());
+        cpu_s.push(cpu.try_elapsed()?.as_secs_f64());
+        last = Some(denoised);
+    }
+    let result = last.context("--repeat 0 measures nothing")?;
+    let info = denoiser.device();
+    let best = wall_s.iter().copied().fold(f64::INFINITY, f64::min);
+    let measured = Measured {
+        profile,
+        width: frame.width(),
+        height: frame.height(),
+        channels: frame.channels(),
+        sigma: result.resolved.as_ref().map(|r| r.sigma * 255.0 / frame.white()),
+        threads: info.units,
+        device: info.name,
+        level: info.detail,
+        mpix_per_s: (frame.width() * frame.height()) as f64 / 1e6 / best,
+        wall_s,
+        cpu_s,
+        peak_rss_bytes: peak_rss(),
+        psnr: clean.map(|c| psnr(c, &result.frame)).transpose()?.map(|q| q.all),
+        ssim: clean.and_then(|c| ssim(c, &result.frame).ok()).map(|q| q.all),
+    };
+    Ok((measured, result.frame))
+}
+
+/// The most memory this process ever had.
+fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+fn row(m: &Measured) -> Vec<Cell> {
+    let best = |v: &[f64]| v.iter().copied().fold(f64::INFINITY, f64::min);
+    vec![
+        Cell::Text(m.profile.to_owned()),
+        Cell::Number(best(&m.wall_s), 4),
+        Cell::Number(best(&m.cpu_s), 4),
+        Cell::Number(m.mpix_per_s, 2),
+        Cell::number(m.peak_rss_bytes.map(|b| b as f64 / 1e6), 0),
+        Cell::number(m.psnr, 2),
+        Cell::number(m.ssim, 4),
+    ]
+}

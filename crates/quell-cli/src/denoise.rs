@@ -1,0 +1,338 @@
+//! `quell IN…`: every picture read, filtered and written, one line each; a bad one does not stop the others.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context;
+use quell::{Cancel, Control, Error};
+use quell_io::{Format, Page, WriteOptions};
+use serde::Serialize;
+
+use crate::args::DenoiseArgs;
+use crate::engine::Engine;
+use crate::expand::expand;
+use crate::failure::{self, EXTENSIONS, Exit, Failure};
+use crate::job::{self, Job, Target};
+use crate::nan;
+use crate::progress::{Bars, PictureBar};
+use crate::reading::{Reader, Source};
+use crate::report::{self, count, name};
+
+/// Runs the command.
+pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
+    let mut engine = Engine::new(&args.engine)?;
+    let reader = Reader::new(&args.reading);
+    let expanded = expand(&args.inputs, args.recursive);
+    if args.print_plan {
+        let paths = expanded.sources.iter().map(|s| &*s.path);
+        return print_plans(paths, &mut engine, &reader, expanded.errors);
+    }
+    let target = match &args.output {
+        Some(out) => Target::To(out.clone()),
+        None if args.in_place => Target::InPlace,
+        None => Target::Beside,
+    };
+    let jobs = job::plan(&expanded, &target, args.force)?;
+    let mut batch = Batch {
+        reader,
+        engine,
+        writing: WriteOptions::default(),
+        cancel: cancel.clone(),
+        bars: Bars::new(jobs.list.iter().filter(|j| !j.finished).count(), args.quiet),
+        quiet: args.quiet,
+        json: args.json,
+        tally: Tally::default(),
+    };
+    if let Some(quality) = args.jpeg_quality {
+        batch.writing.jpeg_quality = quality;
+    }
+    for error in expanded.errors {
+        batch.fail(&error);
+    }
+    for job in &jobs.list {
+        batch.take(job, jobs.folder.is_some())?;
+    }
+    batch.bars.clear();
+    batch.summary(jobs.own);
+    Ok(if batch.tally.failures.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+/// What became of the pictures.
+#[derive(Debug, Default)]
+struct Tally {
+    done: usize,
+    skipped: usize,
+    failures: Vec<String>,
+}
+
+/// Everything that is the same for all pictures.
+struct Batch {
+    reader: Reader,
+    engine: Engine,
+    writing: WriteOptions,
+    cancel: Cancel,
+    bars: Bars,
+    quiet: bool,
+    json: bool,
+    tally: Tally,
+}
+
+/// What `--json` prints of a picture. Width, height and channels are those of its first page.
+#[derive(Debug, Default, Serialize)]
+struct Record {
+    input: String,
+    output: String,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    found: Option<Found>,
+}
+
+/// What was found out about a picture.
+#[derive(Debug, Serialize)]
+struct Found {
+    width: usize,
+    height: usize,
+    channels: usize,
+    pages: usize,
+    /// Noise of the first page on the 0..255 scale; nothing if there is none.
+    sigma: Option<f32>,
+    /// Noise of every page.
+    sigmas: Vec<Option<f32>>,
+    estimated: bool,
+    profile: String,
+    device: String,
+    seconds: f64,
+    notes: Vec<String>,
+}
+
+impl Batch {
+    /// Deals with one picture; an error here ends the batch.
+    fn take(&mut self, job: &Job, create: bool) -> anyhow::Result<()> {
+        let mut record = Record { input: name(&job.input), output: name(&job.output), ..Record::default() };
+        if job.finished {
+            self.tally.skipped += 1;
+            record.status = "skipped";
+        } else {
+            match failure::guard(|| self.filter(job, create)) {
+                Ok(found) => {
+                    self.tally.done += 1;
+                    self.say(&describe(job, &found));
+                    for note in &found.notes {
+                        self.say(&format!("note: {}: {note}", job.input.display()));
+                    }
+                    record.status = "done";
+                    record.found = Some(found);
+                }
+                Err(e) if failure::is_cancelled(&e) => {
+                    self.bars.clear();
+                    self.say(&format!("interrupted, {} done", count(self.tally.done, "picture")));
+                    return Err(e);
+                }
+                Err(e) => {
+                    record.status = "failed";
+                    record.error = Some(failure::message(&e));
+                    self.fail(&e.context(name(&job.input)));
+                }
+            }
+            self.bars.advance();
+        }
+        if self.json { report::json(&record) } else { Ok(()) }
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            self.bars.message(line);
+        }
+    }
+
+    fn fail(&mut self, error: &anyhow::Error) {
+        let what = failure::message(error);
+        self.bars.message(&report::error_text(&what, failure::hint(error).as_deref()));
+        self.tally.failures.push(what);
+    }
+
+    fn filter(&mut self, job: &Job, create: bool) -> anyhow::Result<Found> {
+        let started = Instant::now();
+        let Source { mut picture, holes } = self.reader.read(&job.input)?;
+        check_output(&job.output, create)?;
+        let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
+        let pages = picture.pages.len();
+        let first = picture.pages.first().context("the file holds no picture")?;
+        let mut found = Found {
+            width: first.frame.width(),
+            height: first.frame.height(),
+            channels: first.frame.channels(),
+            pages,
+            sigma: None,
+            sigmas: Vec::with_capacity(pages),
+            estimated: self.engine.estimates(),
+            profile: self.engine.profile().to_owned(),
+            device: String::new(),
+            seconds: 0.0,
+            notes: std::mem::take(&mut picture.notes),
+        };
+        let bar = self.bars.picture(&name(&job.input), pixels, pages);
+        for (i, page) in picture.pages.iter_mut().enumerate() {
+            let sigma = self.page(page, i, &bar);
+            found.sigmas.push(if pages == 1 {
+                sigma?
+            } else {
+                sigma.with_context(|| format!("page {}", i + 1))?
+            });
+            nan::restore(&mut page.frame, &holes[i]);
+        }
+        drop(bar);
+        found.sigma = found.sigmas[0];
+        found.device = self.engine.device();
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled.into());
+        }
+        let remarks = quell_io::write(&job.output, &picture, &self.writing)
+            .with_context(|| format!("cannot write {}", job.output.display()))?;
+        found.notes.extend(remarks);
+        found.seconds = started.elapsed().as_secs_f64();
+        Ok(found)
+    }
+
+    /// Filters one page in place and says which noise it had.
+    fn page(&mut self, page: &mut Page, index: usize, bar: &PictureBar) -> quell::Result<Option<f32>> {
+        let mut control = Control::new().with_cancel(self.cancel.clone());
+        if let Some(show) = bar.page(index) {
+            control = control.with_progress(show);
+        }
+        let white = page.frame.white();
+        let denoised = self.engine.denoiser(white)?.run(&page.frame, &control)?;
+        let sigma = self.engine.noise(denoised.resolved.as_ref(), white);
+        if sigma.is_some() {
+            page.frame = denoised.frame;
+        }
+        Ok(sigma)
+    }
+
+    /// The end of a batch: what was left out and what went wrong.
+    fn summary(&self, own: usize) {
+        if own > 0 {
+            self.say(&format!("{} of quell left out", count(own, "result")));
+        }
+        let Tally { done, skipped, failures } = &self.tally;
+        if *skipped > 0 {
+            let (output, input) =
+                if *skipped == 1 { ("output is", "input") } else { ("outputs are", "inputs") };
+            self.say(&format!("{skipped} skipped: {output} newer than {input}, --force redoes"));
+        }
+        let all = done + skipped + failures.len();
+        if all < 2 {
+            return;
+        }
+        if failures.is_empty() && *done == 0 {
+            return;
+        }
+        if failures.is_empty() {
+            self.say(&format!("{} done", count(*done, "picture")));
+            return;
+        }
+        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, "picture")));
+        for failure in failures {
+            self.bars.message(&format!("  {failure}"));
+        }
+    }
+}
+
+/// What can be known to fail before the work is done.
+fn check_output(output: &Path, create: bool) -> anyhow::Result<()> {
+    if Format::from_path(output).is_none() {
+        return Err(Failure::new("the extension tells no picture format for the output")
+            .hint(format!("name one with -o; known extensions: {EXTENSIONS}"))
+            .into());
+    }
+    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if create {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    } else if !folder.is_dir() {
+        return Err(Failure::new(format!("cannot write {}: no such folder", output.display())).into());
+    }
+    Ok(())
+}
+
+/// `noisy.png: 512 x 512 grey, sigma 24.8 (estimated) -> noisy.quell.png, 0.21 s`.
+fn describe(job: &Job, found: &Found) -> String {
+    let pages = if found.pages > 1 { format!("{} pages, ", found.pages) } else { String::new() };
+    format!(
+        "{}: {pages}{}, {} -> {}, {}",
+        job.input.display(),
+        report::shape(found.width, found.height, found.channels),
+        noise(&found.sigmas, found.estimated),
+        job.output.display(),
+        report::seconds(found.seconds)
+    )
+}
+
+/// `sigma 24.8 (estimated)`, over several pages `sigma 24.1 to 25.3 (estimated)`.
+fn noise(sigmas: &[Option<f32>], estimated: bool) -> String {
+    let known = || sigmas.iter().flatten().copied();
+    let how = if estimated { " (estimated)" } else { "" };
+    let (low, high) = (known().fold(f32::MAX, f32::min), known().fold(0.0, f32::max));
+    match known().count() {
+        0 => "no noise found, copied".to_owned(),
+        n => {
+            let (low, high) = (report::short(low), report::short(high));
+            let range = if low == high { low } else { format!("{low} to {high}") };
+            let clean = sigmas.len() - n;
+            let rest = if clean > 0 {
+                format!(", {} without noise copied", count(clean, "page"))
+            } else {
+                String::new()
+            };
+            format!("sigma {range}{how}{rest}")
+        }
+    }
+}
+
+/// `--print-plan`: the parameters of each picture as TOML, in a form that `--params` reads.
+fn print_plans<'a>(
+    paths: impl Iterator<Item = &'a Path>,
+    engine: &mut Engine,
+    reader: &Reader,
+    errors: Vec<anyhow::Error>,
+) -> anyhow::Result<Exit> {
+    let mut exit = Exit::Done;
+    let mut fail = |e: &anyhow::Error| {
+        report::error(&failure::message(e), failure::hint(e).as_deref());
+        exit = Exit::Failed;
+    };
+    errors.iter().for_each(&mut fail);
+    for path in paths {
+        match plans(path, engine, reader) {
+            Ok(text) => report::data(&text)?,
+            Err(e) => fail(&e.context(name(path))),
+        }
+    }
+    Ok(exit)
+}
+
+fn plans(path: &Path, engine: &mut Engine, reader: &Reader) -> anyhow::Result<String> {
+    let source = reader.read(path)?;
+    let estimated = engine.estimates();
+    let mut text = String::new();
+    for (i, page) in source.picture.pages.iter().enumerate() {
+        let frame = &page.frame;
+        let resolved = engine.denoiser(frame.white())?.resolve(frame)?;
+        let sigma = engine.noise(resolved.as_ref(), frame.white());
+        let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
+        let shape = report::shape(frame.width(), frame.height(), frame.channels());
+        text += &format!("# {}{page}: {shape}, {}\n", path.display(), noise(&[sigma], estimated));
+        if let Some(r) = resolved.filter(|_| sigma.is_some()) {
+            text += &format!("# profile {}, device {}\n", engine.profile(), engine.device());
+            text += &format!(
+                "# filtered for sigma {:.2}, {} pixels around each tile\n",
+                r.sigma255,
+                r.plan.halo()
+            );
+            text += &r.params.to_toml();
+        }
+    }
+    Ok(text)
+}

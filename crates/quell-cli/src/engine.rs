@@ -1,0 +1,99 @@
+//! From flags to denoisers.
+
+use anyhow::Context;
+use quell::bm3d::Profile;
+use quell::{Denoiser, DenoiserBuilder, Resolved};
+
+use crate::args::{EngineArgs, flag};
+use crate::failure::Failure;
+
+/// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
+const NO_NOISE: f32 = 0.1;
+
+/// Denoisers for pictures of every white level: the flags give sigma on the 0..255 scale, the library takes
+/// it in the picture's own units.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    builder: DenoiserBuilder,
+    sigma: Option<f32>,
+    profile: Profile,
+    ready: Vec<(f32, Denoiser)>,
+}
+
+impl Engine {
+    /// Checks all flags that can be checked without a picture.
+    pub(crate) fn new(args: &EngineArgs) -> anyhow::Result<Self> {
+        let profile: Profile = args.profile.parse()?;
+        let mut builder =
+            Denoiser::bm3d(profile).estimate_sigma(args.estimator).device(args.device).options(args.options);
+        if let Some(strength) = args.strength {
+            builder = builder.strength(strength);
+        }
+        if let Some(path) = &args.params {
+            let text = std::fs::read_to_string(path).with_context(|| format!("--params {}", path.display()));
+            builder = builder.toml(text.map_err(|e| Failure::usage(crate::failure::message(&e)))?);
+        }
+        for (name, value) in &args.sets {
+            builder = builder.set(name, value);
+        }
+        let mut engine = Self { builder, sigma: args.sigma, profile, ready: Vec::new() };
+        engine.denoiser(255.0).map_err(|e| explain(args, e))?;
+        Ok(engine)
+    }
+
+    /// The denoiser for pictures with this white level.
+    pub(crate) fn denoiser(&mut self, white: f32) -> quell::Result<&Denoiser> {
+        // Without a sigma there is nothing to scale, and one denoiser does for all.
+        let key = if self.sigma.is_some() { white } else { 255.0 };
+        let at = match self.ready.iter().position(|(w, _)| *w == key) {
+            Some(at) => at,
+            None => {
+                let mut builder = self.builder.clone();
+                if let Some(sigma) = self.sigma {
+                    builder = builder.sigma(sigma * white / 255.0);
+                }
+                self.ready.push((key, builder.build()?));
+                self.ready.len() - 1
+            }
+        };
+        Ok(&self.ready[at].1)
+    }
+
+    /// Name of the profile.
+    pub(crate) fn profile(&self) -> &'static str {
+        self.profile.name()
+    }
+
+    /// The device that is used.
+    pub(crate) fn device(&self) -> String {
+        self.ready.first().map_or_else(String::new, |(_, d)| d.device().name)
+    }
+
+    /// Whether the noise is estimated.
+    pub(crate) fn estimates(&self) -> bool {
+        self.sigma.is_none()
+    }
+
+    /// The noise of a picture on the 0..255 scale: as given, or as found; `None` if there is none to speak of.
+    pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<f32> {
+        let found = resolved?.sigma * 255.0 / white;
+        self.sigma.or(Some(found).filter(|s| *s >= NO_NOISE))
+    }
+}
+
+/// Names the flag instead of the parameter.
+fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
+    match error {
+        quell::Error::Parameter { name, value, reason } => {
+            let from_flag = args.sets.iter().find(|(n, v)| *n == name && *v == value);
+            let what = match (from_flag, &args.params) {
+                (Some((n, _)), _) => format!("--{} {value}: {reason}", flag(n)),
+                (None, Some(file)) if name == "parameter file" => format!("{}: {reason}", file.display()),
+                (None, Some(file)) => format!("{}: {name} = {value}: {reason}", file.display()),
+                (None, None) => format!("{name} = {value}: {reason}"),
+            };
+            Failure::usage(what).into()
+        }
+        other => other.into(),
+    }
+}

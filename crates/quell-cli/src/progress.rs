@@ -1,0 +1,158 @@
+//! Progress bars on standard error, only on a terminal, and only for work that takes a while.
+
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use quell::{Progress, ProgressFn};
+
+use crate::report;
+
+/// Shorter work shows no bar.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// Steps of a bar; the engine's own units differ from device to device.
+const STEPS: u64 = 1000;
+
+/// The bars of a batch of pictures.
+pub(crate) struct Bars {
+    /// `None` when nobody looks.
+    screen: Option<MultiProgress>,
+    started: Instant,
+    pictures: usize,
+    overall: Arc<OnceLock<ProgressBar>>,
+    done: usize,
+}
+
+impl Bars {
+    /// For this many pictures.
+    pub(crate) fn new(pictures: usize, quiet: bool) -> Self {
+        let screen = (!quiet && std::io::stderr().is_terminal()).then(MultiProgress::new);
+        Self { screen, started: Instant::now(), pictures, overall: Arc::default(), done: 0 }
+    }
+
+    /// Prints a line above the bars.
+    pub(crate) fn message(&self, line: &str) {
+        match &self.screen {
+            Some(screen) => screen.suspend(|| report::message(line)),
+            None => report::message(line),
+        }
+    }
+
+    /// Counts a picture as done.
+    pub(crate) fn advance(&mut self) {
+        self.done += 1;
+        if let Some(bar) = self.overall.get() {
+            bar.set_position(self.done as u64 * STEPS);
+        }
+    }
+
+    /// The bar of one picture of `pixels` in all, which has several pages.
+    pub(crate) fn picture(&self, name: &str, pixels: usize, pages: usize) -> PictureBar {
+        let Some(screen) = self.screen.clone() else { return PictureBar { show: None, bar: Arc::default() } };
+        let bar: Arc<OnceLock<ProgressBar>> = Arc::default();
+        let (slot, overall) = (bar.clone(), self.overall.clone());
+        let (batch, done, begun) = (self.pictures, self.done, self.started);
+        let name = name.to_owned();
+        let started = Instant::now();
+        let highest = Mutex::new(0);
+        let show = move |page: usize, p: Progress| {
+            if started.elapsed() < PATIENCE && begun.elapsed() < 4 * PATIENCE {
+                return;
+            }
+            if batch > 1 {
+                overall.get_or_init(|| screen.add(overall_bar(batch, begun)));
+            }
+            let bar = slot.get_or_init(|| screen.insert(0, picture_bar(&name, pixels, started)));
+            let step = ((page as f64 + p.fraction()) / pages.max(1) as f64 * STEPS as f64) as u64;
+            let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
+            // Reports of several threads may overtake each other.
+            if step > *highest {
+                *highest = step;
+                bar.set_message(p.stage);
+                bar.set_position(step);
+                if let Some(overall) = overall.get() {
+                    overall.set_message(format!("{done} of {batch}"));
+                    overall.set_position(done as u64 * STEPS + step);
+                }
+            }
+        };
+        PictureBar { show: Some(Arc::new(show)), bar }
+    }
+
+    /// Removes all bars.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.overall.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The bar of one picture; it goes away with it.
+pub(crate) struct PictureBar {
+    show: Option<Arc<dyn Fn(usize, Progress) + Send + Sync>>,
+    bar: Arc<OnceLock<ProgressBar>>,
+}
+
+impl PictureBar {
+    /// What the engine reports to while it works on a page.
+    pub(crate) fn page(&self, page: usize) -> Option<ProgressFn> {
+        let show = self.show.clone()?;
+        Some(Arc::new(move |p| show(page, p)))
+    }
+}
+
+impl Drop for PictureBar {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn picture_bar(name: &str, pixels: usize, started: Instant) -> ProgressBar {
+    let speed = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let done = f64::from(state.fraction()) * pixels as f64 / 1e6;
+        let _ = write!(out, "{:.2} Mpix/s", done / started.elapsed().as_secs_f64());
+    };
+    let style = style("{prefix} {bar:24} {percent:>3}% {speed}, {left} left, {msg}", started);
+    ProgressBar::new(STEPS).with_style(style.with_key("speed", speed)).with_prefix(name.to_owned())
+}
+
+fn overall_bar(pictures: usize, started: Instant) -> ProgressBar {
+    let style = style("{prefix} {bar:24} {percent:>3}% {msg} done, {left} left", started);
+    ProgressBar::new(pictures as u64 * STEPS).with_style(style).with_prefix("all pictures")
+}
+
+/// A style with the remaining time from what was done since the beginning: the bar itself came later, and
+/// would take what was done by then for one quick step.
+fn style(template: &str, started: Instant) -> ProgressStyle {
+    let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let done = f64::from(state.fraction());
+        let left = started.elapsed().as_secs_f64() * (1.0 - done) / done;
+        let _ = if left.is_finite() { write!(out, "{}", whole_seconds(left)) } else { write!(out, "?") };
+    };
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("=> ")
+        .with_key("left", left)
+}
+
+/// `12 s`, `3 min`, `2 h 5 min`: no more digits than an estimate deserves.
+fn whole_seconds(s: f64) -> String {
+    match s.ceil() as u64 {
+        s @ 0..100 => format!("{s} s"),
+        s @ 100..6000 => format!("{} min", s.div_ceil(60)),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remaining_time_is_rounded_up() {
+        assert_eq!([0.2, 99.0, 130.0, 7500.0].map(whole_seconds), ["1 s", "99 s", "3 min", "2 h 5 min"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Reading pictures as the flags say.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::Context;
+use quell::FrameView;
+use quell_io::{Picture, ReadOptions};
+
+use crate::args::{NanPolicy, ReadingArgs};
+use crate::nan::{self, Holes};
+use crate::report;
+
+/// Reads pictures.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    options: ReadOptions,
+    nan: NanPolicy,
+}
+
+/// A picture whose samples are all finite.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The picture.
+    pub(crate) picture: Picture,
+    /// Per page, what to put back after filtering.
+    pub(crate) holes: Vec<Holes>,
+}
+
+impl Reader {
+    /// A reader that follows the flags.
+    pub(crate) fn new(args: &ReadingArgs) -> Self {
+        let mut options = ReadOptions { white: args.white, ..ReadOptions::default() };
+        options.max_pixels = args.max_pixels.unwrap_or(options.max_pixels);
+        Self { options, nan: args.nan }
+    }
+
+    /// Reads a picture; the error does not name the file.
+    pub(crate) fn read(&self, path: &Path) -> anyhow::Result<Source> {
+        match path.metadata() {
+            Ok(m) if m.is_dir() => anyhow::bail!("is a folder"),
+            Err(e) if e.kind() == ErrorKind::NotFound => anyhow::bail!("no such file"),
+            _ => {}
+        }
+        let mut picture = quell_io::read(path, &self.options)?;
+        let pages = picture.pages.len();
+        let mut holes = Vec::with_capacity(pages);
+        for (i, page) in picture.pages.iter_mut().enumerate() {
+            let found = nan::apply(&mut page.frame, self.nan);
+            holes.push(if pages == 1 { found? } else { found.with_context(|| format!("page {}", i + 1))? });
+        }
+        Ok(Source { picture, holes })
+    }
+
+    /// Reads a picture, shows its remarks, and names the file in errors.
+    pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Source> {
+        let source = self.read(path).with_context(|| report::name(path))?;
+        for note in &source.picture.notes {
+            report::message(&format!("note: {}: {note}", path.display()));
+        }
+        Ok(source)
+    }
+}
+
+/// The factor from the 0..255 scale to the frame's own units.
+pub(crate) fn unit(frame: &FrameView<'_>) -> f32 {
+    frame.white() / 255.0
+}

@@ -1,0 +1,175 @@
+//! What goes wrong, how it is said, and what is left untouched.
+
+use std::fs;
+
+use crate::common::{self, Folder};
+use quell::{Frame, Plane};
+use quell_io::SampleType;
+
+#[test]
+fn a_batch_goes_on_after_bad_files_and_reports_them_at_the_end() {
+    let f = Folder::new("batch");
+    f.picture("a.pgm");
+    fs::write(f.path("b.pgm"), "not a picture at all").unwrap();
+    f.picture("d.pgm");
+    let run = f.quell(&["a.pgm", "b.pgm", "c.pgm", "d.pgm", "--sigma", "15"]).expect(1);
+    let end = run.err().split("2 of 4 pictures failed:").nth(1).expect("a summary");
+    assert!(end.contains("  b.pgm: ") && end.contains("  c.pgm: no such file"), "{end}");
+    assert_eq!(f.files(), ["a.pgm", "a.quell.pgm", "b.pgm", "d.pgm", "d.quell.pgm"]);
+}
+
+#[test]
+fn contradictions_are_refused() {
+    let f = Folder::new("contradictions");
+    f.picture("a.pgm");
+    f.picture("b.pgm");
+    for args in [
+        &["a.pgm", "--in-place", "-o", "c.pgm"][..],
+        &["a.pgm", "--in-place", "--print-plan"],
+        &["a.pgm", "--print-plan", "--json"],
+        &["a.pgm", "--passes", "1", "--wiener-step", "3"],
+        &["a.pgm", "--passes", "1", "--mu2", "1"],
+        &["a.pgm", "--sigma", "10", "--estimator", "mad"],
+        &["a.pgm", "b.pgm", "-o", "c.pgm"],
+        &["a.pgm", "b.pgm", "-o", "a.pgm"],
+        &["a.pgm", "-o", "b.pgm/"],
+        &["a.pgm", "-o", "c.xyz"],
+        &["bench", "--input", "a.pgm", "--size", "8x8"],
+        &["bench", "--profile", "all", "--output", "c.npy"],
+        &["degrade", "a.pgm", "-o", "c.png", "--sigma", "5", "--float"],
+        &["degrade", "a.pgm", "-o", "a.pgm", "--sigma", "5"],
+        &["compare", "a.pgm", "b.pgm", "--json", "--csv"],
+    ] {
+        let run = f.quell(args);
+        assert_eq!(run.code(), 2, "{args:?}: {}", run.err());
+        assert!(run.err().starts_with("error: "), "{args:?}: {}", run.err());
+    }
+    assert_eq!(f.files(), ["a.pgm", "b.pgm"]);
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    let f = Folder::new("values");
+    f.picture("a.pgm");
+    for (flag, value) in [
+        ("--sigma", "-5"),
+        ("--sigma", "0"),
+        ("--sigma", "nan"),
+        ("--sigma", "inf"),
+        ("--sigma", "much"),
+        ("--strength", "-1"),
+        ("--strength", "nan"),
+        ("--white", "0"),
+        ("--passes", "3"),
+        ("--profile", "best"),
+        ("--color", "cmyk"),
+        ("--device", "abacus"),
+        ("--device", "cuda"),
+        ("--threads", "0"),
+        ("--tile", "-1"),
+        ("--max-pixels", "0"),
+        ("--jpeg-quality", "101"),
+        ("--nan", "maybe"),
+        ("--method", "magic"),
+        ("--estimator", "crystal-ball"),
+        ("--hard-step", "99"),
+        ("--hard-step", "x"),
+        ("--mu2", "-1"),
+        ("--wiener-group", "3"),
+    ] {
+        let run = f.quell(&["a.pgm", flag, value]);
+        assert_eq!(run.code(), 2, "{flag} {value}: {}", run.err());
+        let named = run.err().contains(flag) && run.err().contains(value);
+        assert!(named, "{flag} {value}: {}", run.err());
+    }
+    assert_eq!(f.files(), ["a.pgm"]);
+    f.quell(&[]).expect(2);
+}
+
+#[test]
+fn a_bad_sample_is_named_and_can_be_zeroed_or_kept() {
+    let f = Folder::new("nan");
+    let mut frame = common::noisy(24, 24, 1);
+    frame.planes_mut()[0].row_mut(3)[5] = f32::NAN;
+    frame.planes_mut()[0].row_mut(20)[0] = f32::INFINITY;
+    f.save("a.npy", &[frame], SampleType::F32);
+    let base = ["a.npy", "--sigma", "15"];
+    f.quell(&base).expect(1).says("a.npy: plane 0, column 5, row 3 is NaN").says("hint: --nan");
+    assert_eq!(f.files(), ["a.npy"]);
+
+    f.quell(&[&base[..], &["--nan", "zero", "-o", "zero.npy"]].concat()).expect(0);
+    assert!(f.load("zero.npy")[0].view().check_finite().is_ok());
+
+    f.quell(&[&base[..], &["--nan", "keep", "-o", "keep.npy"]].concat()).expect(0);
+    let kept = f.load("keep.npy").remove(0).into_planes().remove(0);
+    assert!(kept.row(3)[5].is_nan() && kept.row(20)[0] == f32::INFINITY);
+    assert_eq!(kept.as_slice().iter().filter(|v| !v.is_finite()).count(), 2);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_is_said_so() {
+    let f = Folder::new("unwritable");
+    f.picture("a.pgm");
+    fs::write(f.path("file"), "").unwrap();
+    f.quell(&["a.pgm", "-o", "file/out/", "--sigma", "15"])
+        .expect(1)
+        .says("error: a.pgm: cannot create the folder file/out");
+    f.quell(&["a.pgm", "-o", "none/b.pgm", "--sigma", "15"]).expect(1).says("none/b.pgm: no such folder");
+    f.quell(&["degrade", "a.pgm", "-o", "none/b.pgm", "--sigma", "15"])
+        .expect(1)
+        .says("cannot write none/b.pgm");
+    assert_eq!(f.files(), ["a.pgm", "file"]);
+}
+
+#[test]
+fn large_and_tiny_pictures_are_refused_with_their_size() {
+    let f = Folder::new("sizes");
+    f.picture("a.pgm");
+    f.quell(&["a.pgm", "--max-pixels", "500"]).expect(1).says("24 x 24").says("hint: --max-pixels");
+    f.save("tiny.pgm", &[Frame::grey(Plane::zeros(3, 2), 255.0).unwrap()], SampleType::U8);
+    f.quell(&["tiny.pgm", "--sigma", "5"]).expect(1).says("error: tiny.pgm: a picture of 3 x 2 pixels");
+}
+
+#[test]
+fn folders_without_pictures_and_missing_files_fail() {
+    let f = Folder::new("nothing");
+    fs::create_dir(f.path("empty")).unwrap();
+    f.quell(&["empty"]).expect(1).says("error: empty: no pictures in this folder").says("hint: --recursive");
+    f.quell(&["missing.png"]).expect(1).says("error: missing.png: no such file");
+    f.quell(&["noise", "missing.png"]).expect(1).says("error: missing.png: no such file");
+    f.quell(&["compare", "missing.png", "x.png"]).expect(1).says("error: missing.png: no such file");
+}
+
+#[test]
+fn a_file_without_extension_needs_a_name_for_the_output() {
+    let f = Folder::new("extension");
+    fs::rename(f.picture("a.pgm"), f.path("photo")).unwrap();
+    f.quell(&["photo", "--sigma", "15"]).expect(1).says("extension tells no picture format").says("hint: ");
+    f.quell(&["photo", "--sigma", "15", "-o", "b.pgm"]).expect(0);
+}
+
+#[test]
+fn parameter_files_are_checked() {
+    let f = Folder::new("params");
+    f.picture("a.pgm");
+    f.quell(&["a.pgm", "--params", "none.toml"]).expect(2).says("none.toml");
+    fs::write(f.path("bad.toml"), "[hard]\nstpe = 3").unwrap();
+    f.quell(&["a.pgm", "--params", "bad.toml"]).expect(2).says("error: bad.toml: ").says("stpe");
+    fs::write(f.path("range.toml"), "[hard]\nstep = 30").unwrap();
+    f.quell(&["a.pgm", "--params", "range.toml"]).expect(2).says("range.toml: hard.step = 30");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    use std::process::Stdio;
+    let f = Folder::new("pipe");
+    f.picture("a.pgm");
+    for args in [&["noise", "a.pgm"][..], &["a.pgm", "--json", "--quiet", "--sigma", "15", "--force"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let out = f.command(args).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(out.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&out.stderr), "");
+    }
+}

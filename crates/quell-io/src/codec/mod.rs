@@ -1,0 +1,108 @@
+//! The formats. To add one: a file with `decode` and `encode`, and an arm in each `match` below.
+
+mod canvas;
+mod exr;
+mod jpeg;
+mod npy;
+mod pfm;
+mod png;
+mod pnm;
+mod store;
+mod tiff;
+mod webp;
+
+use std::fmt::Display;
+use std::io::{Seek, Write};
+
+use crate::{Error, Format, Metadata, Page, Picture, ReadOptions, Result, WriteOptions};
+use store::{Remarks, Rows};
+
+/// What a decoder hands over.
+struct Decoded {
+    pages: Vec<Page>,
+    metadata: Metadata,
+    notes: Vec<String>,
+}
+
+impl Decoded {
+    fn page(page: Page) -> Self {
+        Self { pages: vec![page], metadata: Metadata::default(), notes: Vec::new() }
+    }
+}
+
+/// Decodes `bytes`, which begin like `format`.
+pub(crate) fn decode(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Picture> {
+    let decoder = match format {
+        Format::Png => png::decode,
+        Format::Jpeg => jpeg::decode,
+        Format::Tiff => tiff::decode,
+        Format::WebP => webp::decode,
+        Format::Pnm => pnm::decode,
+        Format::Pfm => pfm::decode,
+        Format::Exr => exr::decode,
+        Format::Npy => npy::decode,
+    };
+    let Decoded { pages, mut metadata, notes } = decoder(bytes, options)?;
+    // Some writers keep the prefix of JPEG in other containers.
+    if let Some(exif) = metadata.exif.take() {
+        let plain = exif.strip_prefix(b"Exif\0\0").map(<[u8]>::to_vec).unwrap_or(exif);
+        metadata.exif = Some(plain).filter(|e| !e.is_empty());
+    }
+    Ok(Picture { pages, metadata, format, notes })
+}
+
+/// Encodes `picture` as `format`; returns what could not be kept.
+pub(crate) fn encode<W: Write + Seek>(
+    picture: &Picture,
+    format: Format,
+    options: &WriteOptions,
+    mut writer: W,
+) -> Result<Vec<String>> {
+    let mut remarks = Remarks::default();
+    let (w, r, metadata) = (&mut writer, &mut remarks, &picture.metadata);
+    match format {
+        Format::Png => png::encode(&single_page(picture, format, r)?, metadata, w)?,
+        Format::Jpeg => jpeg::encode(&single_page(picture, format, r)?, metadata, options, w, r)?,
+        Format::Tiff => tiff::encode(picture, w, r)?,
+        Format::WebP => webp::encode(&single_page(picture, format, r)?, metadata, w, r)?,
+        Format::Pnm => pnm::encode(&single_page(picture, format, r)?, w)?,
+        Format::Pfm => pfm::encode(&single_page(picture, format, r)?, w)?,
+        Format::Exr => exr::encode(&single_page(picture, format, r)?, w)?,
+        Format::Npy => npy::encode(&single_page(picture, format, r)?, w)?,
+    }
+    if !matches!(format, Format::Png | Format::Jpeg | Format::Tiff | Format::WebP) {
+        for (there, what) in [
+            (metadata.icc.is_some(), "an ICC profile"),
+            (metadata.exif.is_some(), "EXIF"),
+            (metadata.xmp.is_some(), "XMP"),
+        ] {
+            if there {
+                remarks.add(format!("{} has no place for {what}: not kept", format.name()));
+            }
+        }
+    }
+    writer.flush()?;
+    Ok(remarks.into_vec())
+}
+
+/// The only page, for formats that hold one.
+fn single_page<'a>(picture: &'a Picture, format: Format, remarks: &mut Remarks) -> Result<Rows<'a>> {
+    match &picture.pages[..] {
+        [page] => Rows::new(picture, page, format, remarks),
+        pages => Err(Error::Encode(format!(
+            "{} holds one page, the picture has {}; use .tif",
+            format.name(),
+            pages.len()
+        ))),
+    }
+}
+
+/// The error for content that contradicts its format.
+fn damaged(format: Format, why: impl Display) -> Error {
+    Error::Decode(format!("damaged {}: {why}", format.name()))
+}
+
+/// The error for a file that is shorter than its header promises.
+fn ends_early(format: Format) -> Error {
+    damaged(format, "the file ends before the picture is complete")
+}

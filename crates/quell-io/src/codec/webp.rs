@@ -1,0 +1,80 @@
+//! WebP, read in both its kinds and written lossless.
+
+use std::io::{Cursor, Write};
+
+use image_webp::{ColorType, DecodingError, EncodingError, WebPDecoder, WebPEncoder};
+
+use super::canvas::{Canvas, buffer};
+use super::store::{Remarks, Rows};
+use super::{Decoded, damaged, ends_early};
+use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType};
+
+/// Memory that one piece of metadata may take.
+const LIMIT: usize = 64 << 20;
+
+pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
+    let mut decoder = WebPDecoder::new(Cursor::new(bytes)).map_err(error)?;
+    decoder.set_memory_limit(LIMIT);
+    let (width, height) = decoder.dimensions();
+    let channels = if decoder.has_alpha() { 4 } else { 3 };
+    let mut canvas = Canvas::new(width, height, channels, options)?;
+    let mut notes = Vec::new();
+    if decoder.is_animated() {
+        notes.push("only the first picture of the animation is used".into());
+    }
+    let mut take = |what, data: Result<Option<Vec<u8>>, DecodingError>| {
+        data.unwrap_or_else(|e| {
+            notes.push(format!("the {what} is damaged and was left out: {e}"));
+            None
+        })
+    };
+    let metadata = Metadata {
+        icc: take("ICC profile", decoder.icc_profile()),
+        exif: take("EXIF block", decoder.exif_metadata()),
+        xmp: take("XMP packet", decoder.xmp_metadata()),
+        ..Metadata::default()
+    };
+    let line = canvas.width() * channels;
+    decoder.set_memory_limit(LIMIT.saturating_add(line.saturating_mul(canvas.height() * 8)));
+    let mut all = buffer(line * canvas.height())?;
+    decoder.read_image(&mut all).map_err(error)?;
+    for (y, row) in all.chunks_exact(line).enumerate() {
+        canvas.put_row(y, row, f32::from);
+    }
+    Ok(Decoded { pages: vec![canvas.into_page(SampleType::U8, None, options)?], metadata, notes })
+}
+
+pub(super) fn encode(
+    rows: &Rows,
+    metadata: &Metadata,
+    writer: &mut impl Write,
+    remarks: &mut Remarks,
+) -> Result<()> {
+    let (width, height) = rows.size_within(16384, Format::WebP)?;
+    let color = match (rows.channels(), rows.alpha) {
+        (1, _) => ColorType::L8,
+        (2, _) => ColorType::La8,
+        (_, false) => ColorType::Rgb8,
+        (_, true) => ColorType::Rgba8,
+    };
+    if rows.channels() < 3 {
+        remarks.add("WebP has no grey: stored as RGB");
+    }
+    let mut encoder = WebPEncoder::new(writer);
+    encoder.set_icc_profile(metadata.icc.clone().unwrap_or_default());
+    encoder.set_exif_metadata(metadata.exif.clone().unwrap_or_default());
+    encoder.set_xmp_metadata(metadata.xmp.clone().unwrap_or_default());
+    encoder.encode(&rows.all_u8(), width, height, color).map_err(|e| match e {
+        EncodingError::IoError(e) => Error::Io(e),
+        e => Error::Encode(e.to_string()),
+    })
+}
+
+fn error(e: DecodingError) -> Error {
+    match e {
+        DecodingError::IoError(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+            ends_early(Format::WebP)
+        }
+        e => damaged(Format::WebP, e),
+    }
+}

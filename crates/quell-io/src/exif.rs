@@ -1,0 +1,283 @@
+//! EXIF in TIFF files.
+//!
+//! EXIF is a small TIFF file. In JPEG, PNG and WebP it is one block of bytes, carried untouched; in TIFF its
+//! fields live in the picture's own directories. This module takes them out of there into a block, and
+//! takes a block apart again. Fields that describe how the samples are laid out belong to the encoder.
+
+/// Pointers to the two directories of EXIF.
+pub(crate) const EXIF_IFD: u16 = 34665;
+pub(crate) const GPS_IFD: u16 = 34853;
+
+/// A field's values, in this machine's byte order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    pub(crate) tag: u16,
+    /// Type number of the TIFF specification, 1 to 12.
+    pub(crate) kind: u16,
+    pub(crate) data: Vec<u8>,
+}
+
+/// The fields of a picture, by directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Fields {
+    pub(crate) main: Vec<Field>,
+    pub(crate) exif: Vec<Field>,
+    pub(crate) gps: Vec<Field>,
+    /// There is a second directory: a thumbnail in a block, another page in a file.
+    pub(crate) more: bool,
+}
+
+impl Fields {
+    /// Takes the fields from a TIFF file or an EXIF block. Damaged fields are left out.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let reader = Reader::new(bytes)?;
+        let (first, next) = reader.directory(reader.first()?)?;
+        let inner = |tag| {
+            let pointer = first.iter().find(|f: &&Field| f.tag == tag)?;
+            let at = match *pointer.data.as_slice() {
+                [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
+                [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+                _ => return None,
+            };
+            Some(reader.directory(at)?.0)
+        };
+        let portable = |fields: Vec<Field>| -> Vec<Field> {
+            fields.into_iter().filter(|f| (1..=12).contains(&f.kind) && f.tag != INTEROPERABILITY).collect()
+        };
+        let exif = portable(inner(EXIF_IFD).unwrap_or_default());
+        let gps = portable(inner(GPS_IFD).unwrap_or_default());
+        let mut main = portable(first.iter().filter(|f| !is_layout(f.tag)).cloned().collect());
+        // "No unit" is what encoders write when nobody said anything.
+        let unit = main.iter().find(|f| f.tag == RESOLUTION_UNIT).map(|f| f.data.clone());
+        if unit.is_none_or(|u| u == 1_u16.to_ne_bytes()) {
+            main.retain(|f| ![X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT].contains(&f.tag));
+        }
+        Some(Self { main, exif, gps, more: next != 0 })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.main.is_empty() && self.exif.is_empty() && self.gps.is_empty()
+    }
+
+    /// Puts the fields into a block.
+    pub(crate) fn to_block(&self) -> Vec<u8> {
+        let mut block = if cfg!(target_endian = "little") { b"II".to_vec() } else { b"MM".to_vec() };
+        block.extend(42_u16.to_ne_bytes());
+        block.extend(8_u32.to_ne_bytes());
+        // Directories one after the other: main, EXIF, GPS. Their sizes are known beforehand.
+        let exif_at = 8 + Self::len(&self.main, [&self.exif, &self.gps]);
+        let gps_at = exif_at + if self.exif.is_empty() { 0 } else { Self::len(&self.exif, []) };
+        let mut main = self.main.clone();
+        for (tag, fields, at) in [(EXIF_IFD, &self.exif, exif_at), (GPS_IFD, &self.gps, gps_at)] {
+            if !fields.is_empty() {
+                main.push(Field { tag, kind: 4, data: (at as u32).to_ne_bytes().to_vec() });
+            }
+        }
+        Self::append(&mut block, &main);
+        for fields in [&self.exif, &self.gps] {
+            if !fields.is_empty() {
+                Self::append(&mut block, fields);
+            }
+        }
+        block
+    }
+
+    /// Bytes that [`Self::append`] takes for `fields` and a pointer to each directory that is not empty.
+    fn len<const N: usize>(fields: &[Field], inner: [&Vec<Field>; N]) -> usize {
+        let pointers = inner.iter().filter(|d| !d.is_empty()).count();
+        let outside = |f: &Field| if f.data.len() > 4 { f.data.len().next_multiple_of(2) } else { 0 };
+        2 + 12 * (fields.len() + pointers) + 4 + fields.iter().map(outside).sum::<usize>()
+    }
+
+    fn append(block: &mut Vec<u8>, fields: &[Field]) {
+        let mut fields: Vec<&Field> = fields.iter().collect();
+        fields.sort_by_key(|f| f.tag);
+        let mut outside = block.len() + 2 + 12 * fields.len() + 4;
+        block.extend((fields.len() as u16).to_ne_bytes());
+        for f in &fields {
+            block.extend(f.tag.to_ne_bytes());
+            block.extend(f.kind.to_ne_bytes());
+            block.extend(((f.data.len() / size_of_kind(f.kind)) as u32).to_ne_bytes());
+            if f.data.len() > 4 {
+                block.extend((outside as u32).to_ne_bytes());
+                outside += f.data.len().next_multiple_of(2);
+            } else {
+                let mut value = [0; 4];
+                value[..f.data.len()].copy_from_slice(&f.data);
+                block.extend(value);
+            }
+        }
+        block.extend([0; 4]);
+        for f in fields.iter().filter(|f| f.data.len() > 4) {
+            block.extend(&f.data);
+            if f.data.len() % 2 == 1 {
+                block.push(0);
+            }
+        }
+    }
+}
+
+const X_RESOLUTION: u16 = 282;
+const Y_RESOLUTION: u16 = 283;
+const RESOLUTION_UNIT: u16 = 296;
+/// Pointer inside the EXIF directory, of no use without its target.
+const INTEROPERABILITY: u16 = 40965;
+
+/// Fields that say how samples are stored, point to other places, or are carried in their own right.
+fn is_layout(tag: u16) -> bool {
+    matches!(tag,
+        254..=259 | 262..=266 | 273 | 277..=281 | 284 | 288..=293 | 300 | 301 | 317..=332 | 334 | 336..=347
+        | 400..=403 | 433..=436 | 512..=521 | 529..=532 | 559 | 700 | 32781 | 33421 | 33422
+        | EXIF_IFD | 34675 | GPS_IFD | 37724 | INTEROPERABILITY | 50706..=51200)
+}
+
+/// Bytes of one value.
+fn size_of_kind(kind: u16) -> usize {
+    match kind {
+        3 | 8 => 2,
+        4 | 9 | 11 | 13 => 4,
+        5 | 10 | 12 | 16..=18 => 8,
+        _ => 1,
+    }
+}
+
+/// Reads directories of classic TIFF and BigTIFF in either byte order.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    little: bool,
+    big: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let (little, big) = match bytes.get(..4)? {
+            b"II\x2a\0" => (true, false),
+            b"II\x2b\0" => (true, true),
+            b"MM\0\x2a" => (false, false),
+            b"MM\0\x2b" => (false, true),
+            _ => return None,
+        };
+        Some(Self { bytes, little, big })
+    }
+
+    /// The unsigned number of `N` bytes at `at`.
+    fn number<const N: usize>(&self, at: u64) -> Option<u64> {
+        let at = usize::try_from(at).ok()?;
+        let bytes = self.bytes.get(at..at.checked_add(N)?)?;
+        let fold = |n: u64, b: &u8| n << 8 | u64::from(*b);
+        Some(if self.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
+    }
+
+    /// An offset: 4 bytes, or 8 in BigTIFF.
+    fn offset(&self, at: u64) -> Option<u64> {
+        if self.big { self.number::<8>(at) } else { self.number::<4>(at) }
+    }
+
+    /// Where the first directory is.
+    fn first(&self) -> Option<u64> {
+        self.offset(if self.big { 8 } else { 4 })
+    }
+
+    /// The fields of the directory at `at`, and where the next one is.
+    fn directory(&self, at: u64) -> Option<(Vec<Field>, u64)> {
+        let (head, entry, inline) = if self.big { (8, 20, 8) } else { (2, 12, 4) };
+        let count = if self.big { self.number::<8>(at)? } else { self.number::<2>(at)? };
+        let mut fields = Vec::new();
+        // Fields of a sound file do not overlap, so together they are no longer than the file.
+        let mut budget = self.bytes.len();
+        // More entries than that are not from a camera or a scanner.
+        for i in 0..count.min(4096) {
+            let e = at.checked_add(head)?.checked_add(i * entry)?;
+            let (tag, kind) = (self.number::<2>(e)? as u16, self.number::<2>(e + 2)? as u16);
+            let n = self.offset(e + 4)?;
+            let size = size_of_kind(kind);
+            let Some(len) = n.checked_mul(size as u64).filter(|len| *len <= budget as u64) else { continue };
+            let value = e + 4 + inline;
+            let start = if len <= inline { Some(value) } else { self.offset(value) };
+            let Some(start) = start.and_then(|s| usize::try_from(s).ok()) else { continue };
+            let Some(data) = start.checked_add(len as usize).and_then(|end| self.bytes.get(start..end))
+            else {
+                continue;
+            };
+            budget -= data.len();
+            fields.push(Field { tag, kind, data: self.native(kind, data) });
+        }
+        let next = at.checked_add(head)?.checked_add(count.checked_mul(entry)?)?;
+        Some((fields, self.offset(next).unwrap_or(0)))
+    }
+
+    /// Values in this machine's byte order.
+    fn native(&self, kind: u16, data: &[u8]) -> Vec<u8> {
+        let mut data = data.to_vec();
+        // A fraction is two numbers.
+        let unit = if matches!(kind, 5 | 10) { 4 } else { size_of_kind(kind) };
+        if self.little != cfg!(target_endian = "little") {
+            data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+        }
+        data
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Fields {
+        let text = |tag, s: &str| Field { tag, kind: 2, data: s.as_bytes().to_vec() };
+        Fields {
+            main: vec![text(271, "Maker\0"), Field { tag: 274, kind: 3, data: 6_u16.to_ne_bytes().to_vec() }],
+            exif: vec![
+                Field {
+                    tag: 33434,
+                    kind: 5,
+                    data: [1_u32, 125].iter().flat_map(|v| v.to_ne_bytes()).collect(),
+                },
+                text(36867, "2024:05:06 07:08:09\0"),
+            ],
+            gps: vec![text(1, "N\0")],
+            more: false,
+        }
+    }
+
+    #[test]
+    fn a_block_is_taken_apart_and_put_together() {
+        let fields = sample();
+        assert_eq!(Fields::parse(&fields.to_block()), Some(fields));
+        let empty = Fields::default();
+        assert_eq!(Fields::parse(&empty.to_block()), Some(empty));
+    }
+
+    #[test]
+    fn the_other_byte_order_gives_the_same_fields() {
+        // Make = "Ab", Orientation = 6, X and Y resolution of 300/1 a centimetre, big-endian.
+        let mut block = b"MM\0\x2a\0\0\0\x08\0\x05".to_vec();
+        block.extend(b"\x01\x0f\0\x02\0\0\0\x03Ab\0\0");
+        block.extend(b"\x01\x12\0\x03\0\0\0\x01\0\x06\0\0");
+        block.extend(b"\x01\x1a\0\x05\0\0\0\x01\0\0\0\x4a");
+        block.extend(b"\x01\x1b\0\x05\0\0\0\x01\0\0\0\x4a");
+        block.extend(b"\x01\x28\0\x03\0\0\0\x01\0\x03\0\0");
+        block.extend(b"\0\0\0\0\0\0\x01\x2c\0\0\0\x01");
+        let fields = Fields::parse(&block).unwrap();
+        let tags: Vec<u16> = fields.main.iter().map(|f| f.tag).collect();
+        assert_eq!(tags, [271, 274, 282, 283, 296]);
+        assert_eq!(fields.main[1].data, 6_u16.to_ne_bytes());
+        assert_eq!(fields.main[2].data[..4], 300_u32.to_ne_bytes());
+    }
+
+    #[test]
+    fn cut_and_spoilt_blocks_never_panic() {
+        let block = sample().to_block();
+        for end in 0..block.len() {
+            Fields::parse(&block[..end]);
+        }
+        for i in 0..block.len() {
+            for bit in 0..8 {
+                let mut spoilt = block.clone();
+                spoilt[i] ^= 1 << bit;
+                if let Some(fields) = Fields::parse(&spoilt) {
+                    fields.to_block();
+                }
+            }
+        }
+    }
+}

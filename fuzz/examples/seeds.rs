@@ -1,0 +1,66 @@
+//! Writes small files of every format and layout, and a parameter file of every profile, to start from:
+//! `cargo +nightly run --manifest-path fuzz/Cargo.toml --example seeds`, in the project's folder.
+
+use std::{error::Error, fs, io::Cursor};
+
+use quell::{Frame, Plane, bm3d::Profile};
+use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = "fuzz/corpus/decode";
+    fs::create_dir_all(folder)?;
+    for format in Format::ALL {
+        for samples in [SampleType::U8, SampleType::U16, SampleType::F32] {
+            for channels in 1..=4 {
+                let mut file = Cursor::new(Vec::new());
+                quell_io::encode(
+                    &picture(format, samples, channels)?,
+                    format,
+                    &WriteOptions::default(),
+                    &mut file,
+                )?;
+                let name = format!("{}-{samples:?}-{channels}", format.name());
+                fs::write(format!("{folder}/{name}"), file.into_inner())?;
+            }
+        }
+    }
+    for (name, bytes) in [
+        ("plain-pbm", &b"P1 3 1 101"[..]),
+        ("pbm", b"P4 3 1\n\xa0"),
+        ("plain-pgm", b"P2 2 1 1023 0 7"),
+        ("plain-ppm", b"P3 1 1 255 1 2 3"),
+        (
+            "npy-columns",
+            b"\x93NUMPY\x01\0\x3a\0{'descr': '>u2', 'fortran_order': True, 'shape': (1, 2), }\n1234",
+        ),
+    ] {
+        fs::write(format!("{folder}/{name}"), bytes)?;
+    }
+
+    let folder = "fuzz/corpus/plan";
+    fs::create_dir_all(folder)?;
+    for profile in Profile::ALL {
+        fs::write(format!("{folder}/{}", profile.name()), profile.params(25.0).to_toml())?;
+    }
+    Ok(())
+}
+
+fn picture(format: Format, samples: SampleType, channels: usize) -> Result<Picture, Box<dyn Error>> {
+    let plane = |c: usize| {
+        let level = |i: usize| ((i * 7 + c * 50) % 256) as f32 / 255.0 * samples.white();
+        Plane::from_vec(9, 5, (0..45).map(level).collect())
+    };
+    let planes = (0..if channels < 3 { 1 } else { 3 }).map(plane).collect::<Result<_, _>>()?;
+    let frame = Frame::new(planes, samples.white())?;
+    let alpha = channels.is_multiple_of(2).then(|| plane(3)).transpose()?;
+    let page = Page { frame, alpha, samples };
+    // Two pages where that is possible.
+    let pages = if format == Format::Tiff { vec![page.clone(), page] } else { vec![page] };
+    let metadata = Metadata {
+        icc: Some(b"profile".to_vec()),
+        exif: Some(b"II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec()),
+        xmp: Some(b"<x/>".to_vec()),
+        ..Metadata::default()
+    };
+    Ok(Picture { pages, metadata, format, notes: Vec::new() })
+}

@@ -14,8 +14,8 @@ WANTED_PYTHON = (3, 12)
 GROUPS = {
     "base": (["numpy", "scikit-image==0.26.0", "imageio"], []),
     "bm3d": (["bm3d==4.0.3"], []),
-    # bm3dcpu asks for VapourSynth 75 or newer but speaks plugin API 3,
-    # which later releases refuse to load: hence 74, without the resolver.
+    # bm3dcpu asks for VapourSynth 75 or newer, which lets the resolver take a
+    # release that does not load it (81; 74, 75 and 76 do): hence a pin, --no-deps.
     "vapoursynth": (["VapourSynth==74", "vapoursynth-bm3dcpu==2.17", "vapoursynth-bm3d==12.0"], ["--no-deps"]),
     "bm3dornl": (["bm3dornl==0.12.1"], []),
     "opencv": (["opencv-python-headless"], []),

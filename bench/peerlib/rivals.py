@@ -27,6 +27,9 @@ TUNED = {
         "grey": ((1.1, 1.25, 1.5), (1.6, 1.6, 1.6)),
         "rgb": ((1.55, 1.55, 1.55), (1.6, 1.8, 2.0)),
     },
+    "bm3dornl": {
+        "grey": ((0.8, 0.8, 0.9),),
+    },
     "opencv-nlm": {
         "grey": ((1.0, 0.92, 0.8),),
         "rgb": ((0.7, 0.8, 0.7), (0.45, 0.75, 0.6)),
@@ -109,7 +112,8 @@ def _bm3dcpu(name, steps, search):
 def _bm3dornl(noisy, sigma):
     import bm3dornl
 
-    strength = 0.8 * sigma / float(noisy.max() - noisy.min())
+    # It scales the picture to 0..1 by its range, and its strength with it.
+    (strength,) = (s / float(noisy.max() - noisy.min()) for s in _strengths("bm3dornl", noisy, sigma))
     options = {"mode": "generic", "sigma_random": strength, "patch_size": 8,
                "step_size": 3, "search_window": 39, "max_matches": 16}
     return lambda: bm3dornl.bm3d_ring_artifact_removal(noisy, **options), np.asarray
@@ -149,7 +153,7 @@ RIVALS = {
         "BM3DCPU 2.17, default (step 8, range 9)", "vapoursynth", "2.17 8/8 9",
         _bm3dcpu("bm3dcpu-default", (8, 8), 9),
     ),
-    "bm3dornl": Rival("bm3dornl 0.12.1, generic", "bm3dornl", "0.12.1 0.8 8 3 39 16", _bm3dornl, color=False),
+    "bm3dornl": Rival("bm3dornl 0.12.1, generic", "bm3dornl", "0.12.1 8 3 39 16", _bm3dornl, color=False),
     "opencv-nlm": Rival("OpenCV NL-means 7/21", "opencv", "7/21", _opencv),
     "skimage-nlm": Rival("scikit-image NL-means 5/6 fast", "base", "0.26.0 5/6 fast", _skimage),
 }

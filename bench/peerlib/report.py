@@ -24,9 +24,7 @@ def table(rows):
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [_line(row) for row in rows]
-    if any(row.get("cached") for row in rows):
-        lines.append("\n(c): time taken from the cache, not measured in this run.")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + _cache_note(rows)
 
 
 def bars(rows, color):
@@ -68,7 +66,7 @@ def set_tables(rows, names):
     for label in dict.fromkeys(row["picture"] for row in rows):
         found = {row["name"]: f"{row['psnr']:.2f}" for row in rows if row["picture"] == label and "psnr" in row}
         lines.append(f"| {label} | " + " | ".join(found.get(name, "failed") for name in shown) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + _cache_note(rows)
 
 
 def set_bars(rows):
@@ -110,6 +108,11 @@ def _line(row):
         f"| {row['title']} | {row['psnr']:.2f} | {row['ssim']:.4f} | {_seconds(wall)}{mark} | {_seconds(cpu)}{mark}"
         f" | {len(row['cpu_s'])} | {memory} | {threads} |"
     )
+
+
+def _cache_note(rows):
+    cached = any(row.get("cached") for row in rows)
+    return "\n(c): time taken from the cache, not measured in this run.\n" if cached else ""
 
 
 def _seconds(value):

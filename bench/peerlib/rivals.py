@@ -112,7 +112,7 @@ def _bm3dcpu(name, steps, search):
 def _bm3dornl(noisy, sigma):
     import bm3dornl
 
-    # It scales the picture to 0..1 by its range, and its strength with it.
+    # Its strength is relative to the range of the picture.
     (strength,) = (s / float(noisy.max() - noisy.min()) for s in _strengths("bm3dornl", noisy, sigma))
     options = {"mode": "generic", "sigma_random": strength, "patch_size": 8,
                "step_size": 3, "search_window": 39, "max_matches": 16}

@@ -1,0 +1,1 @@
+"""Measurement of quell beside its CPU peers; entered through bench/peers."""

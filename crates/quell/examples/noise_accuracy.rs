@@ -37,7 +37,7 @@ fn main() -> Result<(), AnyError> {
         println!("\n{}\n", if clipped { "Clipped and rounded to 8 bits" } else { "Float, not clipped" });
         println!("| estimator | median | 95 % | worst | where | bias |");
         println!("|---|---|---|---|---|---|");
-        for estimator in Estimator::ALL.into_iter() {
+        for estimator in Estimator::ALL {
             let trials = trials(&frames, estimator, clipped)?;
             println!("{}", table_row(estimator.name(), &trials, &files));
             if verbose {

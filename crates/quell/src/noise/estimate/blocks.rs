@@ -12,9 +12,12 @@ pub(super) type Block = [[f32; SIDE]; SIDE];
 /// its deviation; to refuse every block with a clipped sample would keep only those with little noise.
 const CLIPPED: u32 = 3;
 
+/// Column and row of a block's top left sample; narrow, because there are many.
+pub(super) type Corner = (u32, u32);
+
 /// Top left corners on a regular grid of at least `step` pixels, made wider, first downwards then across, until
 /// there are no more than `limit`: the cost is bounded, and the same picture always gives the same blocks.
-pub(super) fn corners(plane: &PlaneView<'_>, step: usize, limit: usize) -> Vec<(usize, usize)> {
+pub(super) fn corners(plane: &PlaneView<'_>, step: usize, limit: usize) -> Vec<Corner> {
     let (Some(last_x), Some(last_y)) = (plane.width().checked_sub(SIDE), plane.height().checked_sub(SIDE))
     else {
         return Vec::new();
@@ -27,12 +30,13 @@ pub(super) fn corners(plane: &PlaneView<'_>, step: usize, limit: usize) -> Vec<(
             step_x += 1;
         }
     }
-    let row = |y| (0..=last_x).step_by(step_x).map(move |x| (x, y));
+    let row = |y| (0..=last_x).step_by(step_x).map(move |x| (x as u32, y as u32));
     (0..=last_y).step_by(step_y).flat_map(row).collect()
 }
 
 /// Copies a block out of a plane.
-pub(super) fn load(plane: &PlaneView<'_>, (x, y): (usize, usize)) -> Block {
+pub(super) fn load(plane: &PlaneView<'_>, (x, y): Corner) -> Block {
+    let (x, y) = (x as usize, y as usize);
     std::array::from_fn(|i| {
         let mut row = [0.0; SIDE];
         row.copy_from_slice(&plane.row(y + i)[x..x + SIDE]);
@@ -58,24 +62,19 @@ pub(super) enum Content {
 
 /// Judges a block of a picture with this white level.
 pub(super) fn content(block: &Block, white: f32) -> Content {
-    let (mut low, mut high) = (block[0], block[0]);
+    let samples = block.as_flattened();
+    if samples.iter().all(|v| *v == samples[0]) {
+        return Content::Flat;
+    }
     let (mut blacks, mut whites) = ([0_u32; SIDE], [0_u32; SIDE]);
     for row in block {
         for (i, &v) in row.iter().enumerate() {
-            low[i] = low[i].min(v);
-            high[i] = high[i].max(v);
             blacks[i] += u32::from(v == 0.0);
             whites[i] += u32::from(v == white);
         }
     }
     let (black, white) = (blacks.iter().sum(), whites.iter().sum());
-    if low.iter().chain(&high).all(|v| *v == low[0]) {
-        Content::Flat
-    } else if black + white > CLIPPED {
-        Content::Clipped
-    } else {
-        Content::Usable { black, white }
-    }
+    if black + white > CLIPPED { Content::Clipped } else { Content::Usable { black, white } }
 }
 
 #[cfg(test)]
@@ -90,7 +89,7 @@ mod tests {
             let found = corners(&plane.view(), 1, 1000);
             assert!(!found.is_empty() && found.len() <= 1000, "{w} x {h}: {}", found.len());
             assert!(found.len() >= ((w - 7) * (h - 7)).min(1000) / 3, "{w} x {h}: {}", found.len());
-            assert!(found.iter().all(|&(x, y)| x + SIDE <= w && y + SIDE <= h));
+            assert!(found.iter().all(|&(x, y)| x as usize + SIDE <= w && y as usize + SIDE <= h));
         }
         assert!(corners(&Plane::zeros(7, 100).view(), 1, 1000).is_empty());
     }

@@ -13,7 +13,7 @@
 //!   (unlike the number of clipped samples) does not prefer the blocks with less noise.
 //! - Blocks lie on a grid, at most [`LIMIT`] of them.
 
-use super::blocks::{self, Block, Content, SIDE};
+use super::blocks::{self, Block, Content, Corner, SIDE};
 use crate::{FrameView, PlaneView};
 
 /// Blocks looked at, over all channels.
@@ -25,12 +25,14 @@ const LOWS: f32 = 42.0;
 const HIGHS: usize = 21;
 /// The first set of quiet blocks: this share of all, but not fewer than `FEWEST`.
 const SHARE: f64 = 0.005;
-const FEWEST: usize = 16;
+const FEWEST: usize = 32;
 /// Blocks that are enough: the estimate's own error is then about 0.3 %.
 const ENOUGH: usize = 4096;
-/// A set of `k` blocks has a relative standard error of its variance of `1.25 sqrt(2 / (21 k))`, 1.25 for the
-/// median. Doubling it may raise the estimate by one and a half of these.
-const TOLERANCE: f64 = 0.58;
+/// Relative standard error of the variance found from one block: `sqrt(2 / 21)`, times 1.25 for the median.
+const STANDARD_ERROR: f64 = 0.39;
+/// Blocks that share samples tell less: where every position has a block, the variance of the result is that of
+/// a twelfth as many (the squared correlations of the high frequencies, summed over all shifts, are 12.2).
+const OVERLAP: f64 = 12.0;
 /// Distance of a block's mean to black or white, in deviations of the noise, from which clipping is negligible.
 const MARGIN: f64 = 2.0;
 
@@ -45,7 +47,7 @@ pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
 
 /// A block that may be chosen.
 struct Candidate {
-    corner: (usize, usize),
+    corner: Corner,
     /// Mean energy of a low frequency.
     low: f32,
     mean: f32,
@@ -53,6 +55,8 @@ struct Candidate {
 
 fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64> {
     let corners = blocks::corners(plane, 1, limit);
+    let pixels = (plane.width() * plane.height()) as f64;
+    let independent = (pixels / corners.len() as f64 / OVERLAP).min(1.0);
     let mut candidates = Vec::with_capacity(corners.len());
     let (mut flats, mut blacks, mut whites) = (0, 0, 0);
     for &corner in &corners {
@@ -75,7 +79,7 @@ fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64
     if candidates.len() < FEWEST {
         return None;
     }
-    let mut variance = quiet_variance(plane, &mut candidates);
+    let mut variance = quiet_variance(plane, &mut candidates, independent);
     if blacks + whites > 0 {
         // The first estimate tells how far from the ends of the range to stay, the second corrects it.
         for _ in 0..2 {
@@ -87,7 +91,7 @@ fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64
             if end < FEWEST {
                 break;
             }
-            variance = quiet_variance(plane, &mut candidates[..end]);
+            variance = quiet_variance(plane, &mut candidates[..end], independent);
         }
     }
     Some(variance)
@@ -106,12 +110,15 @@ fn partition<T>(items: &mut [T], pass: impl Fn(&T) -> bool) -> usize {
 }
 
 /// Variance of the high frequencies over the quietest candidates, as many of them as agree. Reorders them.
-fn quiet_variance(plane: &PlaneView<'_>, candidates: &mut [Candidate]) -> f64 {
+/// `independent`: how many independent blocks one of them is worth.
+fn quiet_variance(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64) -> f64 {
     let n = candidates.len();
     let mut sums = [[0.0; SIDE]; SIDE];
     let mut count = ((n as f64 * SHARE) as usize).max(FEWEST).min(n);
     let mut done = 0;
     let mut variance = 0.0;
+    // More blocks may not raise the estimate by more than one standard error of any smaller set.
+    let mut bound = f64::INFINITY;
     loop {
         let rest = &mut candidates[done..];
         let by_low = |a: &Candidate, b: &Candidate| a.low.total_cmp(&b.low).then(a.corner.cmp(&b.corner));
@@ -120,10 +127,11 @@ fn quiet_variance(plane: &PlaneView<'_>, candidates: &mut [Candidate]) -> f64 {
             add_squares(&mut sums, &transform(&blocks::load(plane, c.corner)));
         }
         let wider = median_of_high_frequencies(&sums) / count as f64;
-        if done > 0 && wider > variance * (1.0 + TOLERANCE / (done as f64).sqrt()) {
+        if wider > bound {
             return variance;
         }
         variance = wider;
+        bound = f64::min(bound, variance * (1.0 + STANDARD_ERROR / (count as f64 * independent).sqrt()));
         // About half of the blocks of pure noise are quieter than the noise is on average; louder ones than
         // that would only bring texture.
         if count == n || count >= ENOUGH || loudest > variance {

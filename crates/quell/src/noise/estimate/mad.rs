@@ -1,8 +1,9 @@
 //! Donoho's median absolute deviation of the finest diagonal wavelet band.
 //!
 //! The wavelet is Daubechies' with four vanishing moments: it sees less texture than Haar's, and its values on
-//! 8-bit pictures are not multiples of one half. Along a side shorter than its eight taps Haar's is used, and
-//! along a side of one pixel none, so that any picture of two pixels or more has an estimate.
+//! 8-bit pictures are not multiples of one half. Along a side shorter than 32 pixels, where its eight taps would
+//! leave too few values, Haar's is used, and along a side of one pixel none, so that any picture of two pixels
+//! or more has an estimate.
 
 use crate::PlaneView;
 
@@ -10,7 +11,7 @@ use crate::PlaneView;
 const DAUBECHIES: [f32; 8] = [
     0.230_377_81,
     -0.714_846_57,
-    0.630_880_77,
+    0.630_880_8,
     0.027_983_77,
     -0.187_034_81,
     -0.030_841_38,
@@ -27,7 +28,7 @@ const LIMIT: usize = 1 << 20;
 fn taps(n: usize) -> &'static [f32] {
     match n {
         0 | 1 => &[1.0],
-        2..8 => &HAAR,
+        2..32 => &HAAR,
         _ => &DAUBECHIES,
     }
 }

@@ -171,6 +171,7 @@ fn describe_color(mode: ColorMode) -> &'static str {
 fn describe_estimator(estimator: Estimator) -> &'static str {
     match estimator {
         Estimator::Ponomarenko => "high frequencies of the quietest blocks; the most accurate",
+        Estimator::Coarse => "the same at half the size; for noise that is no longer white (resized, JPEG)",
         Estimator::Pca => "smallest principal components of patches",
         Estimator::Mad => "median of the finest wavelet band; the fastest, takes texture for noise",
     }

@@ -81,6 +81,17 @@ pub(crate) fn encode<W: Write + Seek>(
         Format::Exr => exr::encode(&single_page(picture, format, r)?, w)?,
         Format::Npy => npy::encode(&single_page(picture, format, r)?, w)?,
     }
+    if format != Format::Png {
+        let has = |kind: &[u8]| metadata.png.iter().any(|(k, _)| k == kind);
+        // sRGB is what everybody assumes, and a profile says more.
+        let color = [b"gAMA", b"cHRM", b"cICP"].iter().any(|k| has(*k));
+        if color && !has(b"sRGB") && metadata.icc.is_none() {
+            remarks.add("the colour space is given in PNG's own way: not kept");
+        }
+        if [b"tEXt", b"zTXt", b"iTXt"].iter().any(|k| has(*k)) {
+            remarks.add("the text chunks of the PNG: not kept");
+        }
+    }
     if !matches!(format, Format::Png | Format::Jpeg | Format::Tiff | Format::WebP) {
         for (there, what) in [
             (metadata.icc.is_some(), "an ICC profile"),

@@ -17,7 +17,7 @@ const NESTING: usize = 4;
 
 pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     let data_at = header_len(bytes)?;
-    // The parser's time doubles with each level of brackets.
+    // The parser's time doubles with each level of lists or dictionaries.
     if nesting(&bytes[..data_at]) > NESTING {
         return Err(damaged(Format::Npy, "brackets in the header are nested too deeply"));
     }

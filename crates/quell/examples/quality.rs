@@ -1,7 +1,7 @@
 //! Mean PSNR over folders of pictures by the standard protocol: float Gaussian noise, neither rounded nor
-//! clipped, PSNR on the float result.
+//! clipped, PSNR on the float result. `--draws N` repeats every picture with N draws of the noise.
 //!
-//!     cargo run --release --example quality -- [--sigma 15,25,50] [--profile normal] [--set name=value]… FOLDER…
+//!     cargo run --release --example quality -- [--sigma 15,25,50] [--profile normal] [--draws 1] [--set name=value]… FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use quell::{Denoiser, Frame};
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut sigmas, mut profile, mut sets, mut folders) =
         (vec![25.0f32], Profile::Normal, Vec::new(), Vec::new());
-    let (mut each, mut threads, mut repeat) = (false, 0, 1);
+    let (mut each, mut threads, mut repeat, mut draws) = (false, 0, 1, 1);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--set" => sets.push(value()?),
             "--threads" => threads = value()?.parse()?,
             "--repeat" => repeat = value()?.parse()?,
+            "--draws" => draws = value()?.parse()?,
             "--each" => each = true,
             _ => folders.push(PathBuf::from(arg)),
         }
@@ -37,9 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let denoiser = builder.build()?;
             let (mut sum, mut count, mut seconds) = (0.0, 0, 0.0);
-            for (index, path) in pictures(folder)?.iter().enumerate() {
+            let paths = pictures(folder)?;
+            for (index, path) in paths.iter().enumerate().cycle().take(paths.len() * draws) {
                 let clean = read(path)?;
-                let noisy = add_gaussian(&clean, sigma.into(), 1000 + index as u64)?;
+                let noisy =
+                    add_gaussian(&clean, sigma.into(), (1000 * (1 + count / paths.len()) + index) as u64)?;
                 let (mut result, mut best) = (None, f64::MAX);
                 for _ in 0..repeat {
                     let start = cpu_seconds();
@@ -56,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 count += 1;
             }
             println!(
-                "{} sigma {sigma} {} {}: mean {:.3} dB over {count} pictures, {seconds:.4} CPU s",
+                "{} sigma {sigma} {} {}: mean {:.3} dB over {count} runs, {seconds:.4} CPU s",
                 folder.file_name().unwrap_or_default().to_string_lossy(),
                 profile.name(),
                 sets.join(" "),

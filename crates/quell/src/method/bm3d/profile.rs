@@ -99,13 +99,14 @@ impl Profile {
             };
             method(hard, 2.8, wiener, mu2)
         };
+        let groups = |few: (usize, usize)| if noisy { (32, 32) } else { few };
         // With exact variances the Wiener filter wants less noise than there is, but for weak noise.
         let gentle = (0.9 - 0.02 * sigma).clamp(0.6, 0.8);
         match self {
             Self::Fast => own((6, 6), (15, 9), (8, 8), false, 1.0),
             Self::Middle => own((4, 4), (31, 23), (16, 16), true, gentle),
-            Self::Normal => own((3, 3), (39, 39), (16, 16), true, gentle),
-            Self::High => own((2, 2), (45, 39), (16, 32), true, gentle),
+            Self::Normal => own((3, 3), (39, 39), groups((16, 16)), true, gentle),
+            Self::High => own((2, 2), (45, 39), groups((16, 32)), true, gentle),
             Self::Original => method(pass(Dct, 3, 39, 16, 2500.0), 2.7, pass(Dct, 3, 39, 32, 400.0), 1.0),
             Self::Modified => {
                 let flat = |step, tau| PassParams { beta: 0.0, ..pass(Dct, step, 21, 8, tau) };

@@ -47,7 +47,7 @@ impl Variances {
         let short = |(dy, dx): (i32, i32)| (dy as i16, dx as i16);
         self.displacements = numbers.map(|n| short(window.displacement(n))).collect();
         let scales = Scales::of::<T>();
-        let r = |d: usize, u: usize| scales.autocorrelation[d][u] / scales.norm2[u];
+        let r = |d: usize, u: usize| scales.autocorrelation[d][u];
         self.table = (0..64)
             .map(|i| std::array::from_fn(|u| std::array::from_fn(|v| (r(i / 8, u) * r(i % 8, v)) as f32)))
             .collect();

@@ -4,7 +4,8 @@
 //! node: pairs in the same half count plus, pairs across the halves count minus. A pair that does not overlap
 //! counts nothing. The correlation of an atom with itself, shifted, is a product over rows and columns.
 
-use super::filter8::{MAX, Row};
+use super::group8::MAX;
+use super::half::Row;
 use super::matching::Window;
 use super::patch8::{Points8, Scales};
 use super::scan::LANES;

@@ -110,14 +110,17 @@ impl DenoiserBuilder {
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
         }
-        self.params(25.0)?;
+        self.params(25.0, 1)?;
         let backend = device::open(self.device, self.options)?;
         Ok(Denoiser { spec: self, backend })
     }
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
-    fn params(&self, sigma: f32) -> Result<Params> {
-        let mut params = self.profile.params(sigma);
+    fn params(&self, sigma: f32, channels: usize) -> Result<Params> {
+        let mut params = match channels {
+            1 => self.profile.params(sigma),
+            _ => self.profile.color_params(sigma),
+        };
         if let Some(text) = &self.toml {
             params = Params::from_toml(text, &params)?;
         }
@@ -203,7 +206,7 @@ impl Denoiser {
             return Ok(None);
         }
         let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / frame.white();
-        let params = self.spec.params(sigma255)?;
+        let params = self.spec.params(sigma255, frame.channels())?;
         let plan =
             Plan::new(&params, frame.width(), frame.height(), &channel_sigmas(&frame, &params, sigma255))?;
         Ok(Some(Resolved { sigma, sigma255, params, plan }))

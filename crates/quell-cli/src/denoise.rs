@@ -203,10 +203,10 @@ impl Batch {
             control = control.with_progress(show);
         }
         let white = page.frame.white();
-        let denoised = self.engine.denoiser(white)?.run(&page.frame, &control)?;
-        let sigma = self.engine.noise(denoised.resolved.as_ref(), white);
-        if sigma.is_some() {
-            page.frame = denoised.frame;
+        let resolved = self.engine.denoiser(white)?.resolve(&page.frame)?;
+        let sigma = self.engine.noise(resolved.as_ref(), white);
+        if let Some(job) = resolved.filter(|_| sigma.is_some()) {
+            page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;
         }
         Ok(sigma)
     }

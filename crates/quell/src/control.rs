@@ -87,6 +87,18 @@ impl Control {
         self
     }
 
+    /// For the `index`-th of `count` equal parts of the work: its progress counts as that part of the whole.
+    #[must_use]
+    pub fn section(&self, index: usize, count: usize) -> Self {
+        let progress = self.progress.clone().map(|report| -> ProgressFn {
+            Arc::new(move |p: Progress| {
+                let (done, total) = (index as u64 * p.total + p.done, count as u64 * p.total);
+                report(Progress { done, total, stage: p.stage });
+            })
+        });
+        Self { cancel: self.cancel.clone(), progress }
+    }
+
     /// [`Error::Cancelled`] once cancelled.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
@@ -97,5 +109,27 @@ impl Control {
         if let Some(report) = &self.progress {
             report(Progress { done, total, stage });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn sections_add_up_to_the_whole() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let into = seen.clone();
+        let control =
+            Control::new().with_progress(Arc::new(move |p| into.lock().unwrap().push(p.fraction())));
+        for part in 0..3 {
+            let section = control.section(part, 3);
+            section.report(1, 2, "");
+            section.report(2, 2, "");
+        }
+        let seen = seen.lock().unwrap();
+        assert!(seen.is_sorted() && seen.len() == 6 && seen[5] == 1.0, "{seen:?}");
     }
 }

@@ -154,6 +154,8 @@ pub struct Resolved {
     pub params: Params,
     /// The plan.
     pub plan: Plan,
+    /// Channels of the picture; the plan may have fewer.
+    channels: usize,
 }
 
 /// A denoised picture and how it was made.
@@ -209,17 +211,36 @@ impl Denoiser {
         let params = self.spec.params(sigma255, frame.channels())?;
         let plan =
             Plan::new(&params, frame.width(), frame.height(), &channel_sigmas(&frame, &params, sigma255))?;
-        Ok(Some(Resolved { sigma, sigma255, params, plan }))
+        Ok(Some(Resolved { sigma, sigma255, params, plan, channels: frame.channels() }))
     }
 
     /// Denoises a picture, reporting to and listening to `control`.
     pub fn run<'a>(&self, frame: impl Into<FrameView<'a>>, control: &Control) -> Result<Denoised> {
         let frame = frame.into();
-        let Some(resolved) = self.resolve(frame.clone())? else {
-            return Ok(Denoised { frame: frame.to_frame(), resolved: None });
+        let resolved = self.resolve(frame.clone())?;
+        let frame = match &resolved {
+            Some(job) => self.run_resolved(frame, job, control)?,
+            None => frame.to_frame(),
         };
-        let planes = self.filter(&frame, &resolved, control)?;
-        Ok(Denoised { frame: Frame::new(planes, frame.white())?, resolved: Some(resolved) })
+        Ok(Denoised { frame, resolved })
+    }
+
+    /// Denoises the picture that `job` was resolved for.
+    pub fn run_resolved<'a>(
+        &self,
+        frame: impl Into<FrameView<'a>>,
+        job: &Resolved,
+        control: &Control,
+    ) -> Result<Frame> {
+        let frame = frame.into();
+        let size = (job.plan.width, job.plan.height, job.channels);
+        if size != (frame.width(), frame.height(), frame.channels()) {
+            return Err(Error::Shape(format!(
+                "resolved for a picture of {} x {} pixels in {} channels, not for this one",
+                size.0, size.1, size.2
+            )));
+        }
+        Frame::new(self.filter(&frame, job, control)?, frame.white())
     }
 
     fn filter(&self, frame: &FrameView<'_>, job: &Resolved, control: &Control) -> Result<Vec<Plane>> {
@@ -235,7 +256,8 @@ impl Denoiser {
             (1, _) => self.backend.bm3d(&job.plan, &views, control)?,
             (_, ColorMode::Independent) => views
                 .iter()
-                .map(|v| Ok(self.backend.bm3d(&job.plan, &[*v], control)?.remove(0)))
+                .enumerate()
+                .map(|(i, v)| Ok(self.backend.bm3d(&job.plan, &[*v], &control.section(i, 3))?.remove(0)))
                 .collect::<Result<_>>()?,
             (_, mode) => {
                 let mut planes = mode.forward(&views);

@@ -36,10 +36,12 @@
 //!
 //! Samples keep the file's own units: 0 to 255 for 8 bits, 0 to 65535 for 16 bits, float as it is.
 //! Rounding and clipping happen only when integers are written; float is written as it is. What a format
-//! cannot hold is converted by the white level, and [`write`] says so.
+//! cannot hold is converted by the white level, and [`write()`] says so.
 //!
 //! Nothing is ever half-written: a file appears under its name only when it is complete.
 //! Sizes are checked against [`ReadOptions::max_pixels`] before memory is taken.
+
+#![forbid(unsafe_code)]
 
 mod atomic;
 mod codec;

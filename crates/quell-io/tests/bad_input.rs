@@ -205,3 +205,8 @@ fn arrays_of_other_types_and_shapes_are_refused_by_name() {
         assert!(e.contains(word), "{word}: {e}");
     }
 }
+
+#[test]
+fn long_array_headers_are_refused() {
+    assert_eq!(refusal(&npy(&" ".repeat(5000), &[])), "damaged NPY: a header of 5011 bytes");
+}

@@ -128,4 +128,6 @@ fn png_keeps_colour_resolution_and_text_chunks() {
     let first = from_bytes(&png_file([2, 1], [8, 0, 0], &extra, &[0, 1, 2])).unwrap();
     assert_eq!(first.metadata.png, chunks);
     assert_eq!(through(&first, Format::Png).metadata.png, chunks);
+    let (_, remarks) = to_bytes(&first, Format::Tiff);
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
 }

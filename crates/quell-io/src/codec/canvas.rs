@@ -61,10 +61,10 @@ impl Canvas {
         value: impl Fn(T) -> f32,
     ) {
         let step = planes.len();
-        if x >= self.width || y >= self.height {
+        let n = (row.len() / step).min(self.width.saturating_sub(x));
+        if n == 0 || y >= self.height {
             return;
         }
-        let n = (row.len() / step).min(self.width - x);
         let start = y * self.width + x;
         for (c, plane) in self.planes[planes].iter_mut().enumerate() {
             if plane.len() < start + n {

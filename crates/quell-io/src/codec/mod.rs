@@ -13,6 +13,7 @@ mod webp;
 
 use std::fmt::Display;
 use std::io::{Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{Error, Format, Metadata, Page, Picture, ReadOptions, Result, WriteOptions};
 use store::{Remarks, Rows};
@@ -42,13 +43,23 @@ pub(crate) fn decode(format: Format, bytes: &[u8], options: &ReadOptions) -> Res
         Format::Exr => exr::decode,
         Format::Npy => npy::decode,
     };
-    let Decoded { pages, mut metadata, notes } = decoder(bytes, options)?;
+    let Decoded { pages, mut metadata, notes } = guarded(format, || decoder(bytes, options))?;
     // Some writers keep the prefix of JPEG in other containers.
     if let Some(exif) = metadata.exif.take() {
         let plain = exif.strip_prefix(b"Exif\0\0").map(<[u8]>::to_vec).unwrap_or(exif);
         metadata.exif = Some(plain).filter(|e| !e.is_empty());
     }
     Ok(Picture { pages, metadata, format, notes })
+}
+
+/// Turns a panic into an error.
+///
+/// Our own code does not panic on bad input, and fuzzing has found no file on which the decoders that we use
+/// do. But they contain assertions about values from headers, and one damaged file must not end a batch.
+fn guarded<T>(format: Format, decode: impl FnOnce() -> Result<T>) -> Result<T> {
+    // Nothing outside survives of what the decoder was doing, so nothing can be seen half-done.
+    catch_unwind(AssertUnwindSafe(decode))
+        .unwrap_or_else(|_| Err(damaged(format, "the decoder gave up on it")))
 }
 
 /// Encodes `picture` as `format`; returns what could not be kept.
@@ -69,6 +80,17 @@ pub(crate) fn encode<W: Write + Seek>(
         Format::Pfm => pfm::encode(&single_page(picture, format, r)?, w)?,
         Format::Exr => exr::encode(&single_page(picture, format, r)?, w)?,
         Format::Npy => npy::encode(&single_page(picture, format, r)?, w)?,
+    }
+    if format != Format::Png {
+        let has = |kind: &[u8]| metadata.png.iter().any(|(k, _)| k == kind);
+        // sRGB is what everybody assumes, and a profile says more.
+        let color = [b"gAMA", b"cHRM", b"cICP"].iter().any(|k| has(*k));
+        if color && !has(b"sRGB") && metadata.icc.is_none() {
+            remarks.add("the colour space is given in PNG's own way: not kept");
+        }
+        if [b"tEXt", b"zTXt", b"iTXt"].iter().any(|k| has(*k)) {
+            remarks.add("the text chunks of the PNG: not kept");
+        }
     }
     if !matches!(format, Format::Png | Format::Jpeg | Format::Tiff | Format::WebP) {
         for (there, what) in [
@@ -105,4 +127,16 @@ fn damaged(format: Format, why: impl Display) -> Error {
 /// The error for a file that is shorter than its header promises.
 fn ends_early(format: Format) -> Error {
     damaged(format, "the file ends before the picture is complete")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panicking_decoder_is_an_error() {
+        let e = guarded::<()>(Format::Png, || panic!("deep inside")).unwrap_err();
+        assert_eq!(e.to_string(), "damaged PNG: the decoder gave up on it");
+        assert_eq!(guarded(Format::Png, || Ok(7)).unwrap(), 7);
+    }
 }

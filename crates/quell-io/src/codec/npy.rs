@@ -12,8 +12,15 @@ use crate::{Error, Format, ReadOptions, Result, SampleType};
 /// Longest header that is looked at; NumPy's own are 128 bytes.
 const HEADER: usize = 4096;
 
+/// Deepest brackets that are looked at; a picture's header has a tuple in a dictionary.
+const NESTING: usize = 4;
+
 pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     let data_at = header_len(bytes)?;
+    // The parser's time doubles with each level of lists or dictionaries.
+    if nesting(&bytes[..data_at]) > NESTING {
+        return Err(damaged(Format::Npy, "brackets in the header are nested too deeply"));
+    }
     let header = NpyHeader::from_reader(&bytes[..data_at]).map_err(|e| damaged(Format::Npy, e))?;
     let (width, height, channels) = match *header.shape() {
         [h, w] => (w, h, 1),
@@ -88,6 +95,20 @@ fn header_len(bytes: &[u8]) -> Result<usize> {
         return Err(ends_early(Format::Npy));
     }
     Ok(len)
+}
+
+/// How deep brackets are nested, counting those inside strings too.
+fn nesting(header: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in header {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// A sample type that can be read.

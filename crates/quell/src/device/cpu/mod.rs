@@ -16,7 +16,7 @@ pub struct Cpu {
     pool: rayon::ThreadPool,
     level: Level,
     tile: usize,
-    bm3d: bm3d::Pool,
+    bm3d: bm3d::Pools,
 }
 
 impl Cpu {
@@ -27,7 +27,7 @@ impl Cpu {
             .thread_name(|i| format!("quell-{i}"))
             .build()
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
-        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile, bm3d: bm3d::Pool::default() })
+        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile, bm3d: bm3d::Pools::default() })
     }
 }
 

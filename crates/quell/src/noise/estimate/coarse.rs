@@ -2,8 +2,7 @@
 //!
 //! Demosaicking, resizing and JPEG take most of the noise out of the highest frequencies and leave it in the
 //! others, where it is seen. Means of 2 x 2 samples have half the deviation if the noise is white, and more if
-//! neighbours are alike; twice their deviation is what white noise would need to look as coarse. (The remedy of
-//! two scales is that of Colom and Buades, IPOL 2013, section 5.)
+//! neighbours are alike; twice their deviation is what white noise would need to look as coarse.
 
 use super::dct;
 use crate::{FrameView, Plane, PlaneView};

@@ -7,9 +7,8 @@
 
 use super::matching::{Groups, Window};
 use super::patch8::{Bior8, Dct8, Points8, Scales};
-use super::unit::Unit;
+use super::unit::{Source, Unit};
 use super::variance::Variances;
-use crate::PlaneView;
 use crate::bm3d::{PassPlan, Shrink, Weight};
 use crate::device::cpu::simd::{Kernel, Simd, inlined};
 use crate::transform::Transform;
@@ -46,8 +45,8 @@ pub(super) struct FilterUnit<'a> {
     pub(super) pass: &'a PassPlan,
     pub(super) unit: &'a Unit,
     pub(super) groups: &'a Groups,
-    pub(super) noisy: PlaneView<'a>,
-    pub(super) basic: Option<PlaneView<'a>>,
+    pub(super) noisy: Source<'a>,
+    pub(super) basic: Option<Source<'a>>,
     pub(super) sigma: f32,
     pub(super) scratch: &'a mut Scratch,
     /// Numerator and denominator over the unit's region.
@@ -197,7 +196,7 @@ impl Steps {
 /// The horizontal transform at every pixel of a region.
 #[inline(never)]
 fn transform_region<S: Simd, T: Points8>(
-    plane: &PlaneView<'_>,
+    plane: &Source<'_>,
     unit: &Unit,
     layout: Layout,
     line: &mut Vec<f32>,
@@ -211,7 +210,7 @@ fn transform_region<S: Simd, T: Points8>(
 
 #[inline(always)]
 fn transform_region_inner<S: Simd, T: Points8>(
-    plane: &PlaneView<'_>,
+    plane: &Source<'_>,
     unit: &Unit,
     layout: Layout,
     line: &mut Vec<f32>,
@@ -224,7 +223,7 @@ fn transform_region_inner<S: Simd, T: Points8>(
         out.resize(layout.stride * layout.height, [0.0; 8]);
     }
     for (y, row) in unit.region.y.clone().zip(out.chunks_exact_mut(layout.stride)) {
-        line[..layout.width].copy_from_slice(&plane.row(y)[unit.region.x.clone()]);
+        line[..layout.width].copy_from_slice(plane.row(y, unit.region.x.clone()));
         for x in (0..layout.width).step_by(8) {
             let samples = &line[x..x + 16];
             let cells = &mut row[x..x + 8];

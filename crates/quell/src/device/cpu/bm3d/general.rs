@@ -1,29 +1,20 @@
 //! Collaborative filtering of any patch size with any transforms, by matrices. The fallback of
 //! [`filter8`](super::filter8): readable, not fast.
 
-use super::matching::{Groups, Window};
-use super::unit::Unit;
-use crate::PlaneView;
-use crate::bm3d::PassPlan;
+use super::filter8::FilterUnit;
+use super::matching::Window;
+use super::unit::Source;
 use crate::bm3d::reference::GroupFilter;
 
-/// Filters the groups of a unit for one channel into numerator and denominator over its region.
-pub(super) fn filter_unit(
-    pass: &PassPlan,
-    unit: &Unit,
-    groups: &Groups,
-    noisy: PlaneView<'_>,
-    basic: Option<PlaneView<'_>>,
-    sigma: f32,
-    numerator: &mut [f32],
-    denominator: &mut [f32],
-) {
+/// Filters the groups of a unit for one channel.
+pub(super) fn filter_unit(job: FilterUnit<'_>) {
+    let FilterUnit { pass, unit, groups, noisy, basic, sigma, scratch: _, numerator, denominator } = job;
     let (n, region) = (pass.patch, &unit.region);
     let window = Window { radius: pass.radius };
     let filter = GroupFilter::new(pass);
-    let extract = |plane: &PlaneView<'_>, at: &[(usize, usize)]| -> Vec<Vec<f64>> {
+    let extract = |plane: &Source<'_>, at: &[(usize, usize)]| -> Vec<Vec<f64>> {
         let patch = |&(x, y): &(usize, usize)| {
-            (0..n).flat_map(|i| plane.row(y + i)[x..x + n].iter().map(|&v| f64::from(v))).collect()
+            (0..n).flat_map(|i| plane.row(y + i, x..x + n).iter().map(|&v| f64::from(v))).collect()
         };
         at.iter().map(patch).collect()
     };

@@ -4,9 +4,8 @@
 //! other, exact in 16 bits (see [`scan`](super::scan) and [`select`](super::select)). Whatever it cannot do (other patch sizes,
 //! prefilters, the odd last column) goes through the plain comparison of one reference at a time.
 
-use super::unit::Unit;
+use super::unit::{Source, Unit};
 use super::{scan, select};
-use crate::PlaneView;
 use crate::bm3d::{Match, PassPlan};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::transform::Transform;
@@ -98,7 +97,7 @@ pub(super) struct Scratch {
 pub(super) struct MatchUnit<'a> {
     pub(super) pass: &'a PassPlan,
     pub(super) unit: &'a Unit,
-    pub(super) guide: PlaneView<'a>,
+    pub(super) guide: Source<'a>,
     pub(super) scratch: &'a mut Scratch,
     pub(super) groups: &'a mut Groups,
 }
@@ -113,7 +112,7 @@ impl Kernel for MatchUnit<'_> {
         let region = &unit.region;
         scratch.plane.resize(region.width() * region.height(), 0);
         for (y, out) in region.y.clone().zip(scratch.plane.chunks_exact_mut(region.width())) {
-            for (q, &z) in out.iter_mut().zip(&guide.row(y)[region.x.clone()]) {
+            for (q, &z) in out.iter_mut().zip(guide.row(y, region.x.clone())) {
                 *q = pass.matching.quantise(z);
             }
         }
@@ -135,7 +134,7 @@ impl Kernel for MatchUnit<'_> {
         }
         for (row, &y) in unit.ys.iter().enumerate() {
             for (column, &x) in unit.xs.iter().enumerate().skip(plain_from) {
-                let matches = plain(pass, unit, scratch, (guide.width(), guide.height()), x, y);
+                let matches = plain(pass, unit, scratch, guide.size, x, y);
                 let window = Window { radius: pass.radius };
                 groups.set(row * unit.xs.len() + column, window.own(), matches.iter().map(|m| window.key(m)));
             }
@@ -148,14 +147,14 @@ impl Kernel for MatchUnit<'_> {
 fn fast<S: Simd, const STEP: usize>(
     pass: &PassPlan,
     unit: &Unit,
-    guide: PlaneView<'_>,
+    guide: Source<'_>,
     regular: usize,
     scratch: &mut Scratch,
     groups: &mut Groups,
 ) {
     let window = Window { radius: pass.radius };
     let band = scan::band_rows(STEP, window);
-    scratch.scan.load::<STEP>(unit, window, &scratch.plane, (guide.width(), guide.height()));
+    scratch.scan.load::<STEP>(unit, window, &scratch.plane, guide.size);
     // The last row may be off the grid; it is a band of its own.
     let (on, off) = unit.ys.split_at(unit.ys.iter().take_while(|&&y| y % STEP == 0).count());
     let mut row = 0;
@@ -233,7 +232,7 @@ fn plane_ssd(plane: &[u8], stride: usize, n: usize, a: usize, b: usize, limit: u
 }
 
 /// Thresholded DCT coefficients of every patch of the region (DAB07 eq. 4), in matching units.
-fn prefilter(pass: &PassPlan, unit: &Unit, guide: PlaneView<'_>, out: &mut Vec<i16>) {
+fn prefilter(pass: &PassPlan, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>) {
     let (n, region) = (pass.patch, &unit.region);
     let t = Transform::Dct.forward(n);
     out.clear();
@@ -242,7 +241,7 @@ fn prefilter(pass: &PassPlan, unit: &Unit, guide: PlaneView<'_>, out: &mut Vec<i
     for y in region.y.start..=region.y.end - n {
         for x in region.x.start..=region.x.end - n {
             for i in 0..n {
-                let samples = &guide.row(y + i)[x..x + n];
+                let samples = guide.row(y + i, x..x + n);
                 for v in 0..n {
                     rows[i * n + v] = t.row(v).iter().zip(samples).map(|(a, &b)| a * f64::from(b)).sum();
                 }

@@ -1,29 +1,33 @@
 //! BM3D on the processor: units of reference patches go through match, filter and aggregate on every thread.
 
+mod aggregate;
 mod filter8;
 mod general;
 mod matching;
 mod patch8;
+mod pool;
 mod scan;
 mod select;
 mod unit;
 mod variance;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::schedule::in_order;
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::bm3d::{PassPlan, Plan};
 use crate::{Control, Plane, PlaneView, Result};
+use aggregate::{Aggregate, Estimate};
 use matching::{Groups, MatchUnit};
-use unit::{Rect, Unit, units};
+use pool::Pool;
+use unit::{Rect, Source, Unit, touching, units};
 
 /// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.
 #[derive(Default)]
-pub(super) struct Pool {
-    scratch: Mutex<Vec<Scratch>>,
-    estimates: Mutex<Vec<Estimate>>,
+pub(super) struct Pools {
+    scratch: Pool<Scratch>,
+    estimates: Pool<Estimate>,
 }
 
 /// Buffers of one thread.
@@ -34,99 +38,114 @@ struct Scratch {
     filter: filter8::Scratch,
 }
 
-/// A buffer on loan from a pool; goes back when dropped.
-struct Borrowed<'a, T: Default> {
-    item: T,
-    pool: &'a Mutex<Vec<T>>,
-}
-
-impl<'a, T: Default> From<&'a Mutex<Vec<T>>> for Borrowed<'a, T> {
-    fn from(pool: &'a Mutex<Vec<T>>) -> Self {
-        let item = pool.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        Self { item, pool }
-    }
-}
-
-impl<T: Default> Drop for Borrowed<'_, T> {
-    fn drop(&mut self) {
-        let item = std::mem::take(&mut self.item);
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(item);
-    }
-}
-
-/// What a unit adds to the picture: numerator and denominator of every channel over its region.
-#[derive(Default)]
-struct Estimate {
-    numerator: Vec<Vec<f32>>,
-    denominator: Vec<Vec<f32>>,
-}
-
+/// Runs the plan on the channels of a picture, tile by tile.
 pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
-    let work: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
-    let progress = Steps::new(control, work.iter().map(|u| u.len() as u64).sum());
-    let mut basic: Option<Vec<Plane>> = None;
-    for (pass, units) in plan.passes.iter().zip(&work) {
-        let pilot: Option<Vec<PlaneView<'_>>> = basic.as_ref().map(|b| b.iter().map(Plane::view).collect());
-        basic = Some(run_pass(cpu.level, &cpu.bm3d, pass, units, noisy, pilot.as_deref(), &progress)?);
+    let tiles = tiles(cpu.tile, w, h);
+    let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
+    let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();
+    let total = work.iter().flatten().map(|s| s.units.len() as u64).sum();
+    let progress = Steps { control, done: 0.into(), total };
+    let noisy: Vec<Source<'_>> = noisy.iter().map(|&view| Source::whole(view)).collect();
+    if let [stages] = work.as_slice() {
+        return run_tile(cpu, stages, &noisy, &progress);
     }
-    Ok(basic.unwrap_or_default())
+    let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, h)).collect();
+    for (tile, stages) in tiles.iter().zip(&work) {
+        for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, &noisy, &progress)?) {
+            for (y, row) in tile.y.clone().zip(part.view().rows()) {
+                out.row_mut(y)[tile.x.clone()].copy_from_slice(row);
+            }
+        }
+    }
+    Ok(out)
 }
 
-/// Counts units over all passes.
+/// The tiles of a picture, row by row; a side of 0 is one tile.
+fn tiles(side: usize, w: usize, h: usize) -> Vec<Rect> {
+    let side = if side == 0 { w.max(h) } else { side };
+    let cut = |n: usize| (0..n).step_by(side).map(move |a| a..(a + side).min(n));
+    cut(h).flat_map(|y| cut(w).map(move |x| Rect { x, y: y.clone() })).collect()
+}
+
+/// One pass over one tile: the pixels it must deliver, and the units that add to them.
+struct Stage<'a> {
+    pass: &'a PassPlan,
+    area: Rect,
+    units: Vec<&'a Unit>,
+}
+
+/// What each pass has to do for a tile, found from the last pass backwards: a pass delivers every pixel that
+/// the units of the next one read.
+fn stages<'a>(plan: &'a Plan, all: &'a [Vec<Unit>], tile: &Rect) -> Vec<Stage<'a>> {
+    let mut area = tile.clone();
+    let mut stages = Vec::new();
+    for (pass, units) in plan.passes.iter().zip(all).rev() {
+        let units = touching(units, &area);
+        let reach = units.iter().map(|u| &u.region).fold(area.clone(), |a, b| a.union(b));
+        stages.push(Stage { pass, area: std::mem::replace(&mut area, reach), units });
+    }
+    stages.reverse();
+    stages
+}
+
+fn run_tile(
+    cpu: &Cpu,
+    stages: &[Stage<'_>],
+    noisy: &[Source<'_>],
+    progress: &Steps<'_>,
+) -> Result<Vec<Plane>> {
+    let mut basic: Option<(Rect, Vec<Plane>)> = None;
+    for stage in stages {
+        let pilot: Option<Vec<Source<'_>>> = basic.as_ref().map(|(area, planes)| {
+            planes.iter().map(|p| Source::part(p.view(), area, noisy[0].size)).collect()
+        });
+        let planes = run_pass(cpu, stage, noisy, pilot.as_deref(), progress)?;
+        basic = Some((stage.area.clone(), planes));
+    }
+    Ok(basic.map(|(_, planes)| planes).unwrap_or_default())
+}
+
+/// Counts units over all passes and tiles.
 struct Steps<'a> {
     control: &'a Control,
-    done: std::sync::atomic::AtomicU64,
+    done: AtomicU64,
     total: u64,
 }
 
-impl<'a> Steps<'a> {
-    fn new(control: &'a Control, total: u64) -> Self {
-        Self { control, done: 0.into(), total }
-    }
-
+impl Steps<'_> {
     fn step(&self, stage: &'static str) {
-        let done = self.done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.report(done, self.total, stage);
     }
 }
 
 fn run_pass(
-    level: Level,
-    pool: &Pool,
-    pass: &PassPlan,
-    units: &[Unit],
-    noisy: &[PlaneView<'_>],
-    basic: Option<&[PlaneView<'_>]>,
+    cpu: &Cpu,
+    stage: &Stage<'_>,
+    noisy: &[Source<'_>],
+    basic: Option<&[Source<'_>]>,
     progress: &Steps<'_>,
 ) -> Result<Vec<Plane>> {
-    let (w, h) = (noisy[0].width(), noisy[0].height());
-    let stage = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
-    let mut numerator: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, h)).collect();
-    let mut denominator = numerator.clone();
-    let spare = || pool.estimates.lock().unwrap_or_else(PoisonError::into_inner);
+    let Stage { pass, area, units } = stage;
+    let name = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
+    let mut aggregate = Aggregate::new(area.clone(), noisy.len(), units);
     in_order(
         units.len(),
-        || Borrowed::from(&pool.scratch),
+        || cpu.bm3d.scratch.borrow(),
         |i, scratch| {
             progress.control.check()?;
-            let mut out: Estimate = spare().pop().unwrap_or_default();
-            estimate(level, pass, &units[i], noisy, basic, &mut scratch.item, &mut out);
+            let mut out = cpu.bm3d.estimates.take();
+            estimate(cpu.level, pass, units[i], noisy, basic, scratch, &mut out);
             Ok(out)
         },
         |i, estimate| {
-            for c in 0..noisy.len() {
-                add(&mut numerator[c], &units[i].region, &estimate.numerator[c]);
-                add(&mut denominator[c], &units[i].region, &estimate.denominator[c]);
-            }
-            spare().push(estimate);
-            progress.step(stage);
+            aggregate.add(units[i], &estimate, units.get(i + 1).copied());
+            cpu.bm3d.estimates.give(estimate);
+            progress.step(name);
         },
     )?;
-    for (num, den) in numerator.iter_mut().zip(&denominator) {
-        num.as_mut_slice().iter_mut().zip(den.as_slice()).for_each(|(n, d)| *n /= d);
-    }
-    Ok(numerator)
+    Ok(aggregate.finish())
 }
 
 /// Match, filter and aggregate one unit.
@@ -134,48 +153,31 @@ fn estimate(
     level: Level,
     pass: &PassPlan,
     unit: &Unit,
-    noisy: &[PlaneView<'_>],
-    basic: Option<&[PlaneView<'_>]>,
+    noisy: &[Source<'_>],
+    basic: Option<&[Source<'_>]>,
     scratch: &mut Scratch,
     out: &mut Estimate,
 ) {
     let guide = basic.map_or(noisy[0], |b| b[0]);
     let Scratch { matching, groups, filter } = scratch;
     dispatch(level, MatchUnit { pass, unit, guide, scratch: matching, groups });
-    out.numerator.resize(noisy.len(), Vec::new());
-    out.denominator.resize(noisy.len(), Vec::new());
+    out.reset(noisy.len(), unit.region.width() * unit.region.height());
     for (c, &noisy) in noisy.iter().enumerate() {
-        let area = unit.region.width() * unit.region.height();
-        let (numerator, denominator) = (&mut out.numerator[c], &mut out.denominator[c]);
-        for sums in [&mut *numerator, &mut *denominator] {
-            sums.clear();
-            sums.resize(area, 0.0);
-        }
-        let (basic, sigma) = (basic.map(|b| b[c]), pass.sigma[c]);
+        let job = filter8::FilterUnit {
+            pass,
+            unit,
+            groups,
+            noisy,
+            basic: basic.map(|b| b[c]),
+            sigma: pass.sigma[c],
+            scratch: filter,
+            numerator: &mut out.numerator[c],
+            denominator: &mut out.denominator[c],
+        };
         if filter8::supports(pass) {
-            dispatch(
-                level,
-                filter8::FilterUnit {
-                    pass,
-                    unit,
-                    groups,
-                    noisy,
-                    basic,
-                    sigma,
-                    scratch: filter,
-                    numerator,
-                    denominator,
-                },
-            );
+            dispatch(level, job);
         } else {
-            general::filter_unit(pass, unit, groups, noisy, basic, sigma, numerator, denominator);
+            general::filter_unit(job);
         }
-    }
-}
-
-/// Adds a unit's region to a plane.
-fn add(plane: &mut Plane, region: &Rect, values: &[f32]) {
-    for (y, row) in region.y.clone().zip(values.chunks_exact(region.width())) {
-        plane.row_mut(y)[region.x.clone()].iter_mut().zip(row).for_each(|(o, v)| *o += v);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::PlaneView;
 use crate::bm3d::{PassPlan, grid};
 
 /// Aimed-at size of a unit in pixels. Wide enough that the halo does not dominate, small enough that the
@@ -28,16 +29,13 @@ impl Rect {
     }
 
     pub(super) fn touches(&self, other: &Self) -> bool {
-        self.x.start < other.x.end
-            && other.x.start < self.x.end
-            && self.y.start < other.y.end
-            && other.y.start < self.y.end
+        !self.common(other).x.is_empty() && !self.common(other).y.is_empty()
     }
 
-    /// Grown by `n` on every side, within a picture of `w` x `h`.
-    pub(super) fn grown(&self, n: usize, w: usize, h: usize) -> Self {
-        let grow = |r: &Range<usize>, end: usize| r.start.saturating_sub(n)..(r.end + n).min(end);
-        Self { x: grow(&self.x, w), y: grow(&self.y, h) }
+    /// The pixels of both; a side may be empty.
+    pub(super) fn common(&self, other: &Self) -> Self {
+        let both = |a: &Range<usize>, b: &Range<usize>| a.start.max(b.start)..a.end.min(b.end);
+        Self { x: both(&self.x, &other.x), y: both(&self.y, &other.y) }
     }
 
     /// The smallest rectangle around both.
@@ -53,6 +51,36 @@ pub(super) struct Unit {
     pub(super) xs: Vec<usize>,
     pub(super) ys: Vec<usize>,
     pub(super) region: Rect,
+}
+
+/// The units that add to an area, in order.
+pub(super) fn touching<'a>(units: &'a [Unit], area: &Rect) -> Vec<&'a Unit> {
+    units.iter().filter(|u| u.region.touches(area)).collect()
+}
+
+/// Samples of a picture, or of a part of it, addressed by their place in the whole picture.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    view: PlaneView<'a>,
+    origin: (usize, usize),
+    /// Size of the whole picture.
+    pub(super) size: (usize, usize),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn whole(view: PlaneView<'a>) -> Self {
+        Self { view, origin: (0, 0), size: (view.width(), view.height()) }
+    }
+
+    pub(super) fn part(view: PlaneView<'a>, area: &Rect, size: (usize, usize)) -> Self {
+        Self { view, origin: (area.x.start, area.y.start), size }
+    }
+
+    /// Samples `x` of row `y`.
+    #[inline(always)]
+    pub(super) fn row(&self, y: usize, x: Range<usize>) -> &'a [f32] {
+        &self.view.row(y - self.origin.1)[x.start - self.origin.0..x.end - self.origin.0]
+    }
 }
 
 /// All units of a pass over a picture of `w` x `h`, row by row.

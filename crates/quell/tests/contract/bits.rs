@@ -19,9 +19,9 @@ fn small_windows() -> Params {
 
 #[test]
 fn any_number_of_threads() {
-    let noisy = [picture(150, 131, 25.0, 1), picture(150, 131, 20.0, 2)];
-    for profile in [Profile::Fast, Profile::Normal, Profile::Vn] {
-        let plan = Plan::new(&profile.params(25.0), 150, 131, &[25.0, 20.0]).unwrap();
+    for (profile, w, h) in [(Profile::Fast, 150, 131), (Profile::Normal, 150, 131), (Profile::Vn, 50, 61)] {
+        let noisy = [picture(w, h, 25.0, 1), picture(w, h, 20.0, 2)];
+        let plan = Plan::new(&profile.params(25.0), w, h, &[25.0, 20.0]).unwrap();
         for level in levels() {
             let want = bits(&run(&cpu(level, 1, 0), &plan, &views(&noisy)));
             for threads in [2, 3, 7] {

@@ -49,11 +49,21 @@ fn every_stack_transform_at_every_group_size() {
         for group in [1, 2, 4, 8, 16, 32, 64, 128] {
             let params = with(|p| {
                 (p.stack, p.group, p.step) = (stack, group, 8);
-                (p.window, p.tau) = (13, 6000.0);
+                (p.window, p.tau) = (27, 6000.0);
             });
             check(&params, 28, 25, &[25.0]);
         }
     }
+}
+
+#[test]
+fn the_largest_groups_fill() {
+    let mut params = with(|p| (p.group, p.window, p.tau) = (128, 27, 6000.0));
+    params.passes = 1;
+    let plane = crate::common::picture(28, 25, 25.0, 0);
+    let pass = quell::bm3d::Plan::new(&params, 28, 25, &[25.0]).unwrap().passes.remove(0);
+    let guide = quell::bm3d::reference::Guide::new(&pass, &plane.view());
+    assert_eq!(guide.group(&pass, 8, 8).len(), 128);
 }
 
 #[test]
@@ -73,9 +83,9 @@ fn exact_variances_with_every_stack_transform() {
 fn exact_variances_of_large_groups() {
     // The reference needs the cube of the group size: one pass over few patches.
     for group in [64, 128] {
-        let mut params = with(|p| (p.group, p.step, p.exact, p.window) = (group, 8, true, 13));
-        (params.hard.tau, params.passes) = (6000.0, 1);
-        check(&params, 20, 16, &[25.0]);
+        let mut params = with(|p| (p.group, p.step, p.exact, p.window) = (group, 8, true, 27));
+        (params.hard.tau, params.passes) = (20_000.0, 1);
+        check(&params, 20, 20, &[25.0]);
     }
 }
 

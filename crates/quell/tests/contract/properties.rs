@@ -3,18 +3,17 @@
 use quell::bm3d::Profile;
 use quell::{ColorMode, Denoiser, Frame, Plane, metrics};
 
-use crate::common::{clean, grey, map, picture, uniform, worst};
+use crate::common::{clean, grey, picture, uniform, worst};
 
 #[test]
 fn a_constant_picture_stays_as_it_is() {
     for profile in Profile::ALL {
-        let denoiser = Denoiser::bm3d(profile).sigma(25.0).build().unwrap();
-        for value in [0.0, 1.0, 100.0, 254.7, -40.0, 700.0] {
+        let denoiser = Denoiser::bm3d(profile).sigma(5.0).build().unwrap();
+        for value in [0.0, 30.0, 100.0, 254.7, -40.0, 700.0] {
             let flat = Plane::from_vec(37, 29, vec![value; 37 * 29]).unwrap();
             let off = worst(&denoiser.denoise(&grey(flat.clone())).unwrap().planes()[0], &flat);
-            // Far below the threshold a constant is noise to the filter; at 0 and above it must stand.
-            let limit = if value.abs() <= 1.0 { 1.0 } else { 0.01 };
-            assert!(off <= limit, "{profile:?}: {value} is off by {off}");
+            // The Wiener filter takes a little of the mean too: sigma^2 against the energy of the whole group.
+            assert!(off < 0.01, "{profile:?}: {value} is off by {off}");
         }
     }
 }
@@ -101,7 +100,7 @@ fn no_noise_found_no_change() {
 #[test]
 fn estimated_noise_is_near_the_given_one() {
     let denoiser = Denoiser::bm3d(Profile::Normal).build().unwrap();
-    let frame = grey(map(&picture(160, 128, 20.0, 5), |v| v));
+    let frame = grey(picture(160, 128, 20.0, 5));
     let resolved = denoiser.resolve(&frame).unwrap().unwrap();
     assert!((resolved.sigma - 20.0).abs() < 2.0, "{}", resolved.sigma);
 }

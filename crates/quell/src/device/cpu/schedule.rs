@@ -58,7 +58,7 @@ mod tests {
             let mut seen = Vec::new();
             pool.install(|| {
                 let slow_even = |i: usize, _: &mut ()| {
-                    if i % 2 == 0 {
+                    if i.is_multiple_of(2) {
                         std::thread::sleep(std::time::Duration::from_millis(1));
                     }
                     Ok(i * i)

@@ -135,7 +135,7 @@ impl PassPlan {
 pub fn grid(n: usize, patch: usize, step: usize) -> Vec<usize> {
     let last = n - patch;
     let mut positions: Vec<usize> = (0..=last).step_by(step).collect();
-    if last % step != 0 {
+    if !last.is_multiple_of(step) {
         positions.push(last);
     }
     positions

@@ -1,18 +1,20 @@
 //! Mean PSNR over folders of pictures by the standard protocol: float Gaussian noise, neither rounded nor
-//! clipped, PSNR on the float result.
+//! clipped, PSNR on the float result. `--draws N` repeats every picture with N draws of the noise.
 //!
-//!     cargo run --release --example quality -- [--sigma 15,25,50] [--profile normal] [--set name=value]… FOLDER…
+//!     cargo run --release --example quality -- [--sigma 15,25,50] [--profile normal] [--draws 1] [--set name=value]… FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use quell::bm3d::Profile;
-use quell::{Denoiser, Frame, Plane};
+use quell::metrics::psnr;
+use quell::noise::add_gaussian;
+use quell::{Denoiser, Frame};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut sigmas, mut profile, mut sets, mut folders) =
         (vec![25.0f32], Profile::Normal, Vec::new(), Vec::new());
-    let (mut each, mut threads, mut repeat) = (false, 0, 1);
+    let (mut each, mut threads, mut repeat, mut draws) = (false, 0, 1, 1);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
@@ -22,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--set" => sets.push(value()?),
             "--threads" => threads = value()?.parse()?,
             "--repeat" => repeat = value()?.parse()?,
+            "--draws" => draws = value()?.parse()?,
             "--each" => each = true,
             _ => folders.push(PathBuf::from(arg)),
         }
@@ -35,9 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             let denoiser = builder.build()?;
             let (mut sum, mut count, mut seconds) = (0.0, 0, 0.0);
-            for (index, path) in pictures(folder)?.iter().enumerate() {
+            let paths = pictures(folder)?;
+            for (index, path) in paths.iter().enumerate().cycle().take(paths.len() * draws) {
                 let clean = read(path)?;
-                let noisy = degrade(&clean, sigma, 1000 + index as u64);
+                let noisy =
+                    add_gaussian(&clean, sigma.into(), (1000 * (1 + count / paths.len()) + index) as u64)?;
                 let (mut result, mut best) = (None, f64::MAX);
                 for _ in 0..repeat {
                     let start = cpu_seconds();
@@ -46,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 seconds += best;
                 let result = result.ok_or("--repeat must be at least 1")?;
-                let db = psnr(&clean, &result);
+                let db = psnr(&clean, &result)?.all;
                 if each {
                     println!("  {:<24} {db:.3}", path.file_name().unwrap_or_default().to_string_lossy());
                 }
@@ -54,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 count += 1;
             }
             println!(
-                "{} sigma {sigma} {} {}: mean {:.3} dB over {count} pictures, {seconds:.4} CPU s",
+                "{} sigma {sigma} {} {}: mean {:.3} dB over {count} runs, {seconds:.4} CPU s",
                 folder.file_name().unwrap_or_default().to_string_lossy(),
                 profile.name(),
                 sets.join(" "),
@@ -82,44 +87,6 @@ fn read(path: &Path) -> Result<Frame, Box<dyn Error>> {
     };
     let data: Vec<f32> = data.into_iter().map(f32::from).collect();
     Ok(Frame::from_interleaved(w, h, channels, &data, 255.0)?)
-}
-
-fn degrade(clean: &Frame, sigma: f32, seed: u64) -> Frame {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    let mut uniform = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    };
-    for _ in 0..100 {
-        uniform();
-    }
-    let planes = clean
-        .planes()
-        .iter()
-        .map(|p| {
-            let data = p
-                .as_slice()
-                .iter()
-                .map(|&v| {
-                    let g = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
-                    (f64::from(v) + f64::from(sigma) * g) as f32
-                })
-                .collect();
-            Plane::from_vec(p.width(), p.height(), data).expect("same size")
-        })
-        .collect();
-    Frame::new(planes, clean.white()).expect("same size")
-}
-
-fn psnr(a: &Frame, b: &Frame) -> f64 {
-    let (mut sum, mut n) = (0.0, 0);
-    for (a, b) in a.planes().iter().zip(b.planes()) {
-        sum += a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| f64::from(x - y).powi(2)).sum::<f64>();
-        n += a.as_slice().len();
-    }
-    10.0 * (255.0f64.powi(2) * n as f64 / sum).log10()
 }
 
 /// Time that the threads of this process have spent on a processor (0 where the system does not tell).

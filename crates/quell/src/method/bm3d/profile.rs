@@ -84,22 +84,29 @@ impl Profile {
             passes: 2,
             color: ColorMode::Opp,
         };
-        // quell's own profiles: weights by deviation, taus that leave room for the noise (2 sigma^2).
-        let own = |step: (usize, usize), window, group: (usize, usize), exact: (bool, bool), mu2| {
-            let tau = if noisy { (15000.0, 2000.0) } else { (4000.0, 600.0) };
-            let pass = |transform, step, group, tau, exact| PassParams {
+        // quell's own passes, tuned on Set12. Both taus leave room for the noise of the distance, 2 sigma^2;
+        // beyond that, how large they are hardly matters.
+        let own = |step: (usize, usize), window: (usize, usize), group: (usize, usize), exact, mu2| {
+            let hard = PassParams {
                 exact,
                 weight: Weight::Deviation,
-                ..pass(transform, step, window, group, tau)
+                ..pass(Bior, step.0, window.0, group.0, (6.0 * sigma * sigma).clamp(4000.0, 65000.0))
             };
-            let hard = pass(Bior, step.0, group.0, tau.0, exact.0);
-            method(hard, 2.8, pass(Dct, step.1, group.1, tau.1, exact.1), mu2)
+            let wiener = PassParams {
+                beta: 1.5,
+                exact,
+                ..pass(Dct, step.1, window.1, group.1, (40.0 * sigma).clamp(1000.0, 16000.0))
+            };
+            method(hard, 2.8, wiener, mu2)
         };
+        let groups = |few: (usize, usize)| if noisy { (32, 32) } else { few };
+        // With exact variances the Wiener filter wants less noise than there is, but for weak noise.
+        let gentle = (0.9 - 0.02 * sigma).clamp(0.6, 0.8);
         match self {
-            Self::Fast => own((8, 8), 19, (8, 8), (false, false), 0.8),
-            Self::Middle => own((4, 3), 33, (8, 8), (false, false), 0.8),
-            Self::Normal => own((3, 3), 39, (16, 32), (true, false), 0.8),
-            Self::High => own((2, 2), 45, (16, 32), (true, true), 0.6),
+            Self::Fast => own((6, 6), (15, 9), (8, 8), false, 1.0),
+            Self::Middle => own((4, 4), (31, 23), (16, 16), true, gentle),
+            Self::Normal => own((3, 3), (39, 39), groups((16, 16)), true, gentle),
+            Self::High => own((2, 2), (45, 39), groups((16, 32)), true, gentle),
             Self::Original => method(pass(Dct, 3, 39, 16, 2500.0), 2.7, pass(Dct, 3, 39, 32, 400.0), 1.0),
             Self::Modified => {
                 let flat = |step, tau| PassParams { beta: 0.0, ..pass(Dct, step, 21, 8, tau) };

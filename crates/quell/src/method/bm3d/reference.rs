@@ -179,7 +179,7 @@ pub struct GroupFilter {
     weight: Weight,
     forward: Matrix,
     inverse: Matrix,
-    /// `autocorrelation[u][d]` of the atoms, for the exact variances.
+    /// `autocorrelation[u][d]` of the atoms, 1 for no shift, for the exact variances.
     autocorrelation: Vec<Vec<f64>>,
 }
 
@@ -191,7 +191,8 @@ impl GroupFilter {
         let autocorrelation = (0..n)
             .map(|u| {
                 let a = forward.row(u);
-                (0..n).map(|d| (d..n).map(|i| a[i] * a[i - d]).sum()).collect()
+                let correlation = |d: usize| (d..n).map(|i| a[i] * a[i - d]).sum::<f64>();
+                (0..n).map(|d| correlation(d) / correlation(0)).collect()
             })
             .collect();
         Self {

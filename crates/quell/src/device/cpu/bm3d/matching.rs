@@ -258,3 +258,87 @@ fn prefilter(pass: &PassPlan, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plane;
+    use crate::bm3d::reference::Guide;
+    use crate::bm3d::{Plan, Profile};
+    use crate::device::cpu::Level;
+    use crate::device::cpu::bm3d::unit::units;
+    use crate::device::cpu::simd::dispatch;
+
+    /// Noise, a flat part and a ramp of few levels: distances with many ties and with none.
+    fn picture(w: usize, h: usize) -> Plane {
+        let mut state = 7u32;
+        let data = (0..w * h).map(|i| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let noise = (state >> 24) as f32;
+            match (i % w) * 3 / w {
+                0 => 80.0,
+                1 => (i / w / 7 * 20) as f32,
+                _ => noise,
+            }
+        });
+        Plane::from_vec(w, h, data.collect()).unwrap()
+    }
+
+    /// Every match list of both passes, entry by entry, at every level (contract 3).
+    fn check(w: usize, h: usize, change: impl Fn(&mut crate::bm3d::Params)) {
+        let plane = picture(w, h);
+        let mut params = Profile::Normal.params(25.0);
+        change(&mut params);
+        let plan = Plan::new(&params, w, h, &[25.0]).unwrap();
+        for pass in &plan.passes {
+            let guide = Guide::new(pass, &plane.view());
+            let window = Window { radius: pass.radius };
+            for level in Level::ALL.into_iter().filter(|&l| l <= Level::detect()) {
+                let (mut scratch, mut groups) = (Scratch::default(), Groups::default());
+                for unit in &units(pass, w, h) {
+                    let source = Source::whole(plane.view());
+                    dispatch(
+                        level,
+                        MatchUnit { pass, unit, guide: source, scratch: &mut scratch, groups: &mut groups },
+                    );
+                    let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
+                    for (i, (x, y)) in references.enumerate() {
+                        let want: Vec<u32> =
+                            guide.matches(pass, x, y).iter().map(|m| window.key(m)).collect();
+                        assert_eq!(groups.matches(i), want, "{level:?}, step {}, ({x}, {y})", pass.step);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lists_are_those_of_the_reference_at_every_step() {
+        for step in 1..=8 {
+            check(83, 61, |p| {
+                (p.hard.step, p.wiener.step) = (step, step);
+                (p.hard.window, p.wiener.window) = (11, 7);
+                (p.hard.group, p.wiener.group) = (8, 32);
+            });
+        }
+    }
+
+    #[test]
+    fn lists_are_those_of_the_reference_in_wide_windows_and_large_groups() {
+        check(70, 67, |p| (p.hard.group, p.wiener.group) = (16, 64));
+        check(41, 53, |p| (p.hard.group, p.wiener.group) = (1, 128));
+        check(29, 31, |p| (p.hard.tau, p.wiener.tau) = (300.0, 0.0));
+    }
+
+    #[test]
+    fn lists_are_those_of_the_reference_for_other_patches() {
+        for patch in [4, 7, 12, 16] {
+            check(40, 37, |p| {
+                p.hard.transform = Transform::Dct;
+                (p.hard.patch, p.wiener.patch) = (patch, patch);
+                (p.hard.window, p.wiener.window) = (9, 13);
+            });
+        }
+        check(30, 33, |p| (p.hard.lambda2d, p.hard.window) = (2.0, 9));
+    }
+}

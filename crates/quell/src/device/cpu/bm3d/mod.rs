@@ -3,6 +3,8 @@
 mod aggregate;
 mod filter8;
 mod general;
+mod group8;
+mod half;
 mod matching;
 mod patch8;
 mod pool;

@@ -17,11 +17,11 @@ pub(super) trait Points8 {
 
 /// The scales of an unscaled transform.
 pub(super) struct Scales {
-    /// Squared norm of each analysis row.
+    /// Square of the factor of each analysis row against the exact transform.
     pub(super) norm2: [f64; 8],
     /// Factor of each coefficient before the inverse.
     pub(super) undo: [f64; 8],
-    /// `autocorrelation[d][u]`: correlation of analysis row `u` with itself shifted by `d` pixels.
+    /// `autocorrelation[d][u]`: correlation of analysis row `u` with itself shifted by `d` pixels, 1 for no shift.
     pub(super) autocorrelation: [[f64; 8]; 8],
 }
 
@@ -36,12 +36,14 @@ impl Scales {
         });
         let correlation = |u: usize, d: usize| -> f64 {
             let a = exact.row(u);
-            gain[u] * gain[u] * (d..8).map(|i| a[i] * a[i - d]).sum::<f64>()
+            (d..8).map(|i| a[i] * a[i - d]).sum::<f64>()
         };
         Self {
-            norm2: std::array::from_fn(|u| correlation(u, 0)),
+            norm2: gain.map(|g| g * g),
             undo: T::undo(),
-            autocorrelation: std::array::from_fn(|d| std::array::from_fn(|u| correlation(u, d))),
+            autocorrelation: std::array::from_fn(|d| {
+                std::array::from_fn(|u| correlation(u, d) / correlation(u, 0))
+            }),
         }
     }
 }

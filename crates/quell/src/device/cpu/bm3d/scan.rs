@@ -6,6 +6,8 @@
 //! columns) is made of `8 / STEP` whole chunks of `STEP` rows and a part of the next one, and the chunks are
 //! shared by neighbouring references.
 
+#![expect(clippy::needless_range_loop, reason = "unrolled kernels read better with the index of the paper")]
+
 use std::ops::Range;
 
 use super::matching::Window;

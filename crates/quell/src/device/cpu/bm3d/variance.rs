@@ -4,7 +4,8 @@
 //! node: pairs in the same half count plus, pairs across the halves count minus. A pair that does not overlap
 //! counts nothing. The correlation of an atom with itself, shifted, is a product over rows and columns.
 
-use super::filter8::{MAX, Row};
+use super::group8::MAX;
+use super::half::Row;
 use super::matching::Window;
 use super::patch8::{Points8, Scales};
 use super::scan::LANES;
@@ -47,7 +48,7 @@ impl Variances {
         let short = |(dy, dx): (i32, i32)| (dy as i16, dx as i16);
         self.displacements = numbers.map(|n| short(window.displacement(n))).collect();
         let scales = Scales::of::<T>();
-        let r = |d: usize, u: usize| scales.autocorrelation[d][u] / scales.norm2[u];
+        let r = |d: usize, u: usize| scales.autocorrelation[d][u];
         self.table = (0..64)
             .map(|i| std::array::from_fn(|u| std::array::from_fn(|v| (r(i / 8, u) * r(i % 8, v)) as f32)))
             .collect();

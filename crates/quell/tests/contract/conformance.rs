@@ -7,8 +7,9 @@ use crate::common::{check, clean, cpu, grey, levels, picture, run, views, worst}
 
 /// Most that the PSNR may differ from the reference's, in dB.
 const PSNR_TOLERANCE: f64 = 0.01;
-/// Most that a pixel of pass 2 may differ, in grey levels, given the same basic estimate.
-const SECOND_PASS_TOLERANCE: f32 = 0.25;
+/// Most that a pixel of pass 2 may differ, in grey levels, given the same basic estimate. The contract allows
+/// any device 0.25; in f32 it is about 0.0001, so more than this is a fault.
+const SECOND_PASS_TOLERANCE: f32 = 0.01;
 
 #[test]
 fn odd_sizes() {

@@ -117,18 +117,23 @@ impl DenoiserBuilder {
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
     fn params(&self, sigma: f32, channels: usize) -> Result<Params> {
-        let mut params = match channels {
-            1 => self.profile.params(sigma),
-            _ => self.profile.color_params(sigma),
-        };
+        let grey = self.set_over(self.profile.params(sigma))?;
+        match (channels, grey.color) {
+            // Planes that are filtered one by one are grey pictures.
+            (1, _) | (_, ColorMode::Independent | ColorMode::Luma) => Ok(grey),
+            _ => self.set_over(self.profile.color_params(sigma)),
+        }
+    }
+
+    /// What the user set, over the profile.
+    fn set_over(&self, mut params: Params) -> Result<Params> {
         if let Some(text) = &self.toml {
             params = Params::from_toml(text, &params)?;
         }
         for (name, value) in &self.sets {
             let parameter = PARAMETERS.iter().find(|p| p.name == name);
-            parameter
-                .ok_or_else(|| Error::parameter(name, value, "no such parameter"))?
-                .set(&mut params, value)?;
+            let parameter = parameter.ok_or_else(|| Error::parameter(name, value, "no such parameter"))?;
+            parameter.set(&mut params, value)?;
         }
         params.validate()?;
         Ok(params)
@@ -209,8 +214,11 @@ impl Denoiser {
         }
         let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / frame.white();
         let params = self.spec.params(sigma255, frame.channels())?;
+        let sigmas = channel_sigmas(&frame, &params, sigma255);
+        let (low, high) = frame.range();
+        let scale = 255.0 / frame.white();
         let plan =
-            Plan::new(&params, frame.width(), frame.height(), &channel_sigmas(&frame, &params, sigma255))?;
+            Plan::new(&params, frame.width(), frame.height(), &sigmas)?.for_range(low * scale, high * scale);
         Ok(Some(Resolved { sigma, sigma255, params, plan, channels: frame.channels() }))
     }
 

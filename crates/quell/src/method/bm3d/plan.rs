@@ -33,10 +33,24 @@ impl MatchingPlane {
     /// The finest plane on which a patch sum up to `tau * pixels` fits into 16 bits.
     fn new(tau: f32, pixels: usize) -> Self {
         let mut scale = 1.0;
-        while tau * pixels as f32 / (scale * scale) > MAX_SSD as f32 && scale < 16.0 {
+        while tau * pixels as f32 / (scale * scale) > MAX_SSD as f32 && scale < COARSEST {
             scale *= 2.0;
         }
         Self { scale, offset: ((256.0 - 256.0 / scale) / 2.0_f32).floor() }
+    }
+
+    /// The same plane if `low..high` fits on it but for the tails of the noise; else one that is centred on the
+    /// middle of that range, and coarser if need be.
+    fn covering(self, low: f32, high: f32, tails: f32) -> Self {
+        let bottom = -self.offset * self.scale;
+        if low >= bottom - tails && high <= bottom + 256.0 * self.scale + tails {
+            return self;
+        }
+        let mut scale = self.scale;
+        while high - low > 256.0 * scale && scale < COARSEST {
+            scale *= 2.0;
+        }
+        Self { scale, offset: (128.0 - (low + high) / 2.0 / scale).floor() }
     }
 
     /// The matching value of a sample on the 0..255 scale.
@@ -48,6 +62,9 @@ impl MatchingPlane {
         (z * step + (self.offset + 0.5 * step)) as u8
     }
 }
+
+/// The coarsest plane.
+const COARSEST: f32 = 64.0;
 
 /// Distances are 16-bit on every device; this value and above mean "not similar".
 pub(super) const MAX_SSD: u32 = 65534;
@@ -124,6 +141,19 @@ impl PassPlan {
         }
     }
 
+    /// Whether the first coefficient of a group is its mean, which is never shrunk: only DST has no constant atom.
+    pub fn keeps_mean(&self) -> bool {
+        self.transform != Transform::Dst && self.stack != Transform::Dst
+    }
+
+    /// Compares on a plane that tells samples of `low..high` apart.
+    fn cover(&mut self, low: f32, high: f32) {
+        let old = self.matching;
+        self.matching = old.covering(low, high, 5.0 * self.sigma[0]);
+        let ratio = old.scale / self.matching.scale;
+        self.max_ssd = (self.max_ssd as f32 * ratio * ratio) as u32;
+    }
+
     /// A pixel of the result depends on no pixel further away than this, in rows or columns.
     pub fn halo(&self) -> usize {
         // A pixel, a patch that covers it, the reference of that patch's group, another patch of the group.
@@ -175,6 +205,14 @@ impl Plan {
         Ok(Self { width, height, passes })
     }
 
+    /// For samples that lie in `low..=high` on the 0..255 scale: highlights beyond white and pictures far from
+    /// black are compared on a plane of their own. Ordinary pictures, noise and all, are not affected.
+    #[must_use]
+    pub fn for_range(mut self, low: f32, high: f32) -> Self {
+        self.passes.iter_mut().for_each(|p| p.cover(low, high));
+        self
+    }
+
     /// Number of channels.
     pub fn channels(&self) -> usize {
         self.passes[0].sigma.len()
@@ -212,6 +250,19 @@ mod tests {
         assert_eq!(plane, MatchingPlane { scale: 2.0, offset: 64.0 });
         assert_ne!(plane.quantise(-100.0), plane.quantise(-90.0));
         assert_ne!(plane.quantise(370.0), plane.quantise(380.0));
+    }
+
+    #[test]
+    fn planes_follow_samples_far_from_black_and_white() {
+        let plan = Plan::new(&Profile::Normal.params(25.0), 64, 64, &[25.0]).unwrap();
+        assert_eq!(plan, plan.clone().for_range(-110.0, 360.0));
+        for pass in &plan.clone().for_range(2000.0, 2255.0).passes {
+            assert_ne!(pass.matching.quantise(2010.0), pass.matching.quantise(2030.0));
+            assert_ne!(pass.matching.quantise(2240.0), pass.matching.quantise(2220.0));
+        }
+        let wide = plan.for_range(0.0, 3000.0);
+        assert_eq!(wide.passes[1].matching.scale, 16.0);
+        assert_eq!(wide.passes[1].max_ssd, 250);
     }
 
     #[test]

@@ -177,6 +177,9 @@ pub struct GroupFilter {
     stack: Transform,
     exact: bool,
     weight: Weight,
+    /// Whether coefficient (0, 0) is the mean of the group: it is never shrunk, so that dark and bright pictures
+    /// are filtered alike. It still counts in the weight as the paper has it.
+    keeps_mean: bool,
     forward: Matrix,
     inverse: Matrix,
     /// `autocorrelation[u][d]` of the atoms, 1 for no shift, for the exact variances.
@@ -200,6 +203,7 @@ impl GroupFilter {
             stack: plan.stack,
             exact: plan.exact,
             weight: plan.weight,
+            keeps_mean: plan.keeps_mean(),
             inverse: plan.transform.inverse(n),
             forward,
             autocorrelation,
@@ -217,6 +221,7 @@ impl GroupFilter {
         let hm = self.stack.forward(group.len());
         let variance = self.variances(group, &hm, sigma);
         let mut z = self.spectrum(&hm, noisy);
+        let mean = self.keeps_mean.then(|| z[0][0]);
         let mut kept = 0.0;
         match (self.shrink, pilot) {
             (Shrink::Wiener { mu2 }, Some(pilot)) => {
@@ -241,6 +246,9 @@ impl GroupFilter {
                 }
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
+        }
+        if let Some(mean) = mean {
+            z[0][0] = mean;
         }
         // The weight in units of the noise: 1 / Nhar, or 1 / |W|^2; a group with nothing left counts as one.
         let kept = kept / (sigma * sigma);

@@ -1,5 +1,9 @@
 //! Pictures in memory: planar `f32` samples with a white level.
 
+#[cfg(feature = "image")]
+mod image;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod plane;
 
 pub use plane::{Plane, PlaneView};

@@ -1,0 +1,13 @@
+//! The numerical contract, clause by clause, through the public interface only.
+//!
+//! One binary: the tests share their pictures and the crate is linked once.
+
+mod bits;
+mod common;
+mod conformance;
+mod control;
+mod input;
+mod matching;
+mod parameters;
+mod properties;
+mod scale;

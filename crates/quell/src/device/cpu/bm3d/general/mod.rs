@@ -65,7 +65,10 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
     let transform = PatchTransform::<P>::new(pass);
     let Scratch { noisy: z, basic: b, sums, weights, line, stack, pilot, relative, pairs, across } = scratch;
     let z = transform.region(&noisy, region, layout, z);
-    let b = basic.map(|basic| transform.region(&basic, region, layout, b));
+    let b = basic.map(
+        #[inline(always)]
+        |basic| transform.region(&basic, region, layout, b),
+    );
     let sums = filled::<P>(sums, layout.cells(), 0.0);
     weights.clear();
     weights.resize(layout.width * layout.height, 0.0);
@@ -162,4 +165,48 @@ fn wiener<const P: usize>(
         }
     }
     kept.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bm3d::{Params, Plan, Profile};
+    use crate::device::cpu::{Cpu, Level};
+    use crate::device::{Backend, DeviceOptions};
+    use crate::transform::Transform;
+    use crate::{Control, Plane};
+
+    /// The result at every level, with patches of 5 and 11 pixels and a given transform across the groups.
+    fn results(stack: Transform, change: impl Fn(&mut Params)) -> Vec<Plane> {
+        let (w, h) = (47, 38);
+        let noise = |i: usize| (i.wrapping_mul(2_654_435_761) >> 7 & 63) as f32;
+        let data = (0..w * h).map(|i| (i % w * 3) as f32 + noise(i)).collect();
+        let plane = Plane::from_vec(w, h, data).unwrap();
+        let mut params = Profile::Vn.params(20.0);
+        (params.hard.patch, params.hard.transform, params.hard.window) = (5, Transform::Dct, 15);
+        for pass in [&mut params.hard, &mut params.wiener] {
+            (pass.stack, pass.exact) = (stack, true);
+        }
+        change(&mut params);
+        let plan = Plan::new(&params, w, h, &[20.0]).unwrap();
+        let run = |level| {
+            let cpu = Cpu::new(DeviceOptions { threads: 1, tile: 0, level: Some(level) }).unwrap();
+            cpu.bm3d(&plan, &[plane.view()], &Control::new()).unwrap().remove(0)
+        };
+        Level::ALL.into_iter().filter(|&l| l <= Level::detect()).map(run).collect()
+    }
+
+    #[test]
+    fn every_level_gives_the_same_bits() {
+        for stack in Transform::ALL {
+            let all = results(stack, |_| ());
+            assert!(all.iter().all(|plane| plane == &all[0]), "{stack:?}");
+        }
+    }
+
+    #[test]
+    fn a_wiener_filter_that_assumes_no_noise_stays_finite() {
+        for plane in results(Transform::Wht, |p| p.mu2 = 0.0) {
+            assert!(plane.as_slice().iter().all(|v| v.is_finite()));
+        }
+    }
 }

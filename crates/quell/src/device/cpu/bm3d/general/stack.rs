@@ -45,7 +45,11 @@ impl StackTransform {
     #[inline(always)]
     pub(super) fn forward<const P: usize>(&self, stack: &mut [[f32; P]], m: usize) {
         match &self.sizes[m.ilog2() as usize].method {
-            Method::Haar => (0..m.ilog2()).for_each(|log| haar_level(stack, m, 1 << log)),
+            Method::Haar => {
+                for log in 0..m.ilog2() {
+                    haar_level(stack, m, 1 << log);
+                }
+            }
             Method::Wht => wht(stack, m),
             Method::Product { forward, .. } => product(forward, stack, m),
         }
@@ -55,7 +59,11 @@ impl StackTransform {
     #[inline(always)]
     pub(super) fn inverse<const P: usize>(&self, stack: &mut [[f32; P]], m: usize) {
         match &self.sizes[m.ilog2() as usize].method {
-            Method::Haar => (0..m.ilog2()).rev().for_each(|log| haar_level(stack, m, 1 << log)),
+            Method::Haar => {
+                for log in (0..m.ilog2()).rev() {
+                    haar_level(stack, m, 1 << log);
+                }
+            }
             Method::Wht => wht(stack, m),
             Method::Product { inverse, .. } => product(inverse, stack, m),
         }

@@ -38,6 +38,7 @@ struct Scratch {
     matching: matching::Scratch,
     groups: Groups,
     filter: filter8::Scratch,
+    general: general::Scratch,
 }
 
 /// Runs the plan on the channels of a picture, tile by tile.
@@ -161,7 +162,7 @@ fn estimate(
     out: &mut Estimate,
 ) {
     let guide = basic.map_or(noisy[0], |b| b[0]);
-    let Scratch { matching, groups, filter } = scratch;
+    let Scratch { matching, groups, filter, general } = scratch;
     dispatch(level, MatchUnit { pass, unit, guide, scratch: matching, groups });
     out.reset(noisy.len(), unit.region.width() * unit.region.height());
     for (c, &noisy) in noisy.iter().enumerate() {
@@ -179,7 +180,7 @@ fn estimate(
         if filter8::supports(pass) {
             dispatch(level, job);
         } else {
-            general::filter_unit(job);
+            dispatch(level, general::FilterAny { job, scratch: &mut *general });
         }
     }
 }

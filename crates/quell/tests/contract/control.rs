@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use quell::bm3d::Profile;
 use quell::device::DeviceOptions;
-use quell::{Cancel, Control, Denoiser, Error, Frame, Progress};
+use quell::{Cancel, ColorMode, Control, Denoiser, Error, Frame, Progress};
 
 use crate::common::{grey, picture};
 
@@ -41,9 +41,12 @@ fn progress_rises_to_its_total() {
 #[test]
 fn progress_of_a_colour_picture_rises_to_its_total() {
     let frame = Frame::new((0..3).map(|c| picture(60, 50, 25.0, c)).collect(), 255.0).unwrap();
-    let steps = steps(&denoiser(2, 0), &frame);
-    assert!(steps.windows(2).all(|w| w[0].done < w[1].done), "{steps:?}");
-    assert_eq!(steps.last().unwrap().fraction(), 1.0);
+    for mode in [ColorMode::Opp, ColorMode::Independent] {
+        let denoiser = Denoiser::bm3d(Profile::Fast).sigma(25.0).color(mode).threads(2).build().unwrap();
+        let steps = steps(&denoiser, &frame);
+        assert!(steps.windows(2).all(|w| w[0].done < w[1].done), "{steps:?}");
+        assert_eq!(steps.last().unwrap().fraction(), 1.0);
+    }
 }
 
 #[test]

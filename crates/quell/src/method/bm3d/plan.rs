@@ -39,11 +39,10 @@ impl MatchingPlane {
         Self { scale, offset: ((256.0 - 256.0 / scale) / 2.0_f32).floor() }
     }
 
-    /// The same plane if `low..high` fits on it but for the tails of the noise; else one that is centred on the
-    /// middle of that range, and coarser if need be.
+    /// The same plane for pictures between black and white, but for the tails of the noise; else one that is
+    /// centred on the middle of `low..high`, and coarser if need be.
     fn covering(self, low: f32, high: f32, tails: f32) -> Self {
-        let bottom = -self.offset * self.scale;
-        if low >= bottom - tails && high <= bottom + 256.0 * self.scale + tails {
+        if low >= -tails && high <= 255.0 + tails {
             return self;
         }
         let mut scale = self.scale;
@@ -148,8 +147,9 @@ impl PassPlan {
 
     /// Compares on a plane that tells samples of `low..high` apart.
     fn cover(&mut self, low: f32, high: f32) {
+        let sigma = self.sigma.iter().copied().fold(1.0, f32::max);
         let old = self.matching;
-        self.matching = old.covering(low, high, 5.0 * self.sigma[0]);
+        self.matching = old.covering(low, high, 3.5 * sigma);
         let ratio = old.scale / self.matching.scale;
         self.max_ssd = (self.max_ssd as f32 * ratio * ratio) as u32;
     }
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn planes_follow_samples_far_from_black_and_white() {
         let plan = Plan::new(&Profile::Normal.params(25.0), 64, 64, &[25.0]).unwrap();
-        assert_eq!(plan, plan.clone().for_range(-110.0, 360.0));
+        assert_eq!(plan, plan.clone().for_range(-80.0, 335.0));
         for pass in &plan.clone().for_range(2000.0, 2255.0).passes {
             assert_ne!(pass.matching.quantise(2010.0), pass.matching.quantise(2030.0));
             assert_ne!(pass.matching.quantise(2240.0), pass.matching.quantise(2220.0));

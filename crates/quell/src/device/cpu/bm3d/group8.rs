@@ -38,7 +38,8 @@ impl Constants {
             hard: matches!(pass.shrink, Shrink::Hard { .. }),
             exact: pass.exact,
             weight: pass.weight,
-            strength: factor * sigma * sigma,
+            // Never 0: a Wiener filter that assumes no noise would divide 0 by 0.
+            strength: (factor * sigma * sigma).max(1e-30),
             norm2: outer(&|u, v| scales.norm2[u] * scales.norm2[v]),
             undo: outer(&|u, v| scales.undo[u] * scales.undo[v]),
         }
@@ -201,6 +202,16 @@ unsafe fn haar_add<S: Simd, const N: usize>(g: &Group<'_>, weight: f32) {
     }
 }
 
+/// Lane 0 of the first row of the first coefficient is the mean of the group: it is never shrunk.
+#[inline(always)]
+fn with_mean<S: Simd>(shrunk: S::F32, whole: S::F32) -> S::F32 {
+    const FIRST: Row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    const REST: Row = [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    // SAFETY: rows have 8 floats.
+    let (first, rest) = unsafe { (S::load(FIRST.as_ptr()), S::load(REST.as_ptr())) };
+    S::add(S::mul(shrunk, rest), S::mul(whole, first))
+}
+
 /// Hard threshold; returns the variance kept, in units of the noise variance.
 #[inline(always)]
 unsafe fn hard<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
@@ -225,7 +236,8 @@ unsafe fn hard<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
                 };
                 let keep = S::gt(energy, S::mul(threshold, noise));
                 kept[u % 2] = S::add(kept[u % 2], S::keep(keep, share));
-                v[u] = S::mul(S::keep(keep, v[u]), factor);
+                let shrunk = S::mul(S::keep(keep, v[u]), factor);
+                v[u] = if k == 0 && u == 0 { with_mean::<S>(shrunk, S::mul(v[u], factor)) } else { shrunk };
             }
             T::inverse::<S>(&mut v);
             for (row, v) in rows.iter_mut().zip(v) {
@@ -264,7 +276,9 @@ unsafe fn wiener<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
                     Some(share) => S::fma(w2, share, kept[u % 2]),
                     None => S::add(w2, kept[u % 2]),
                 };
-                b[u] = S::mul(w, S::mul(back, S::load(c.undo[u].as_ptr())));
+                let factor = S::mul(back, S::load(c.undo[u].as_ptr()));
+                let shrunk = S::mul(w, factor);
+                b[u] = if k == 0 && u == 0 { with_mean::<S>(shrunk, factor) } else { shrunk };
             }
             let mut v = S::load8(rows.as_ptr().cast(), 8);
             T::forward::<S>(&mut v);

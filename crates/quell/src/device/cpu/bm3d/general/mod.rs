@@ -96,6 +96,7 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
         }
         transform.load(z, layout, at, stack);
         across.forward(stack, m);
+        let mean = stack[0][0];
         let kept = match (pass.shrink, b) {
             (Shrink::Hard { lambda }, _) => hard(stack, relative, n, (lambda * sigma).powi(2)).max(1.0),
             (Shrink::Wiener { mu2 }, Some(b)) => {
@@ -106,6 +107,9 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
         };
+        if pass.keeps_mean() {
+            stack[0][0] = mean;
+        }
         let weight = pass.weight.of(kept);
         across.inverse(stack, m);
         transform.add(stack, weight, layout, at, sums);

@@ -33,6 +33,8 @@ pub(super) struct Aggregate {
     open: Vec<Plane>,
     /// Rows above this one are divided.
     done: usize,
+    /// Rows from this one on were not written yet.
+    fresh: usize,
 }
 
 impl Aggregate {
@@ -44,6 +46,7 @@ impl Aggregate {
             planes: (0..channels).map(|_| plane(area.height())).collect(),
             open: (0..channels).map(|_| plane(ring)).collect(),
             done: area.y.start,
+            fresh: area.y.start,
             area,
         }
     }
@@ -54,6 +57,12 @@ impl Aggregate {
         let common = region.common(&self.area);
         let (to, from) = (common.x.start - self.area.x.start, common.x.start - region.x.start);
         let n = common.width();
+        // Written before they are read: a fresh page that is read first is mapped twice, and the second time
+        // every other thread is interrupted.
+        for y in self.fresh..common.y.end {
+            self.planes.iter_mut().for_each(|p| p.row_mut(y - self.area.y.start).fill(0.0));
+        }
+        self.fresh = self.fresh.max(common.y.end);
         for y in common.y.clone() {
             let source = (y - region.y.start) * region.width() + from;
             for c in 0..self.planes.len() {

@@ -46,12 +46,14 @@ impl Variances {
     pub(super) fn prepare<T: Points8>(&mut self, window: Window) {
         let numbers = 0..(window.side() * window.side()) as u32;
         let short = |(dy, dx): (i32, i32)| (dy as i16, dx as i16);
-        self.displacements = numbers.map(|n| short(window.displacement(n))).collect();
+        self.displacements.clear();
+        self.displacements.extend(numbers.map(|n| short(window.displacement(n))));
         let scales = Scales::of::<T>();
         let r = |d: usize, u: usize| scales.autocorrelation[d][u];
-        self.table = (0..64)
-            .map(|i| std::array::from_fn(|u| std::array::from_fn(|v| (r(i / 8, u) * r(i % 8, v)) as f32)))
-            .collect();
+        self.table.clear();
+        self.table.extend((0..64).map(|i| -> [Row; 8] {
+            std::array::from_fn(|u| std::array::from_fn(|v| (r(i / 8, u) * r(i % 8, v)) as f32))
+        }));
     }
 
     /// Relative variance of coefficient `k`, row `u`.

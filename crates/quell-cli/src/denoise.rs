@@ -173,6 +173,7 @@ impl Batch {
             seconds: 0.0,
             notes: std::mem::take(&mut picture.notes),
         };
+        let coarse = self.engine.coarse_noise(&first.frame);
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
             let sigma = self.page(page, i, &bar);
@@ -186,6 +187,7 @@ impl Batch {
         drop(bar);
         found.sigma = found.sigmas[0];
         found.device = self.engine.device();
+        found.notes.extend(coarse.and_then(|c| coarse_note(c, found.sigma.unwrap_or(0.0))));
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
@@ -238,6 +240,12 @@ impl Batch {
             self.bars.message(&format!("  {failure}"));
         }
     }
+}
+
+/// For noise that is far stronger at half the size: it is not white, as in photographs that went through JPEG.
+fn coarse_note(coarse: f32, sigma: f32) -> Option<String> {
+    let seen = coarse > 2.0 && coarse > 1.5 * sigma;
+    seen.then(|| format!("sigma is {coarse:.1} at half the size: if noise is left, try --estimator coarse"))
 }
 
 /// What can be known to fail before the work is done.

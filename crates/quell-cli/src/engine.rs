@@ -2,7 +2,8 @@
 
 use anyhow::Context;
 use quell::bm3d::Profile;
-use quell::{Denoiser, DenoiserBuilder, Resolved};
+use quell::noise::{self, Estimator};
+use quell::{Denoiser, DenoiserBuilder, Frame, Resolved};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
@@ -16,6 +17,7 @@ const NO_NOISE: f32 = 0.1;
 pub(crate) struct Engine {
     builder: DenoiserBuilder,
     sigma: Option<f32>,
+    estimator: Estimator,
     profile: Profile,
     ready: Vec<(f32, Denoiser)>,
 }
@@ -36,7 +38,8 @@ impl Engine {
         for (name, value) in &args.sets {
             builder = builder.set(name, value);
         }
-        let mut engine = Self { builder, sigma: args.sigma, profile, ready: Vec::new() };
+        let (sigma, estimator) = (args.sigma, args.estimator);
+        let mut engine = Self { builder, sigma, estimator, profile, ready: Vec::new() };
         engine.denoiser(255.0).map_err(|e| explain(args, e))?;
         Ok(engine)
     }
@@ -72,6 +75,14 @@ impl Engine {
     /// Whether the noise is estimated.
     pub(crate) fn estimates(&self) -> bool {
         self.sigma.is_none()
+    }
+
+    /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only.
+    pub(crate) fn coarse_noise(&self, frame: &Frame) -> Option<f32> {
+        if self.sigma.is_some() || self.estimator != Estimator::default() {
+            return None;
+        }
+        noise::estimate(&frame.view(), Estimator::Coarse).ok().map(|s| s * 255.0 / frame.white())
     }
 
     /// The noise of a picture on the 0..255 scale: as given, or as found; `None` if there is none to speak of.

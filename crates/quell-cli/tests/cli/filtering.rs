@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::common::{Folder, noisy, noisy_rgb, psnr};
+use quell::{Frame, Plane};
 use quell_io::SampleType;
 
 #[test]
@@ -132,6 +133,22 @@ fn remarks_on_what_a_format_cannot_keep_are_shown() {
     assert!(!run.json()[0]["notes"].as_array().unwrap().is_empty());
     fs::rename(f.path("a.png"), f.path("b.tif")).unwrap();
     f.quell(&["b.tif", "--sigma", "15"]).expect(0).says("note: b.tif: ");
+}
+
+#[test]
+fn coarse_noise_is_pointed_out() {
+    let f = Folder::new("coarse");
+    // White noise at half the size, each sample spread over four pixels.
+    let flat = Frame::grey(Plane::from_vec(96, 96, vec![120.0; 96 * 96]).unwrap(), 255.0).unwrap();
+    let fine = quell::noise::add_gaussian(&flat, 12.0, 1).unwrap();
+    let row = |y: usize| fine.planes()[0].row(y / 2).iter().flat_map(|&v| [v, v]).collect::<Vec<_>>();
+    let data = (0..192).flat_map(row).collect();
+    let coarse = Frame::grey(Plane::from_vec(192, 192, data).unwrap(), 255.0).unwrap();
+    f.save("coarse.npy", &[coarse], SampleType::F32);
+    f.save("fine.npy", &[fine], SampleType::F32);
+    f.quell(&["coarse.npy", "--profile", "fast"]).expect(0).says("try --estimator coarse");
+    let run = f.quell(&["fine.npy", "--profile", "fast", "--json"]).expect(0);
+    assert_eq!(run.json()[0]["notes"], serde_json::json!([]));
 }
 
 #[test]

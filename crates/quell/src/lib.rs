@@ -19,6 +19,8 @@
 //! | [`metrics`] | PSNR and SSIM |
 //! | [`transform`] | transforms of patches and groups, exact |
 //! | [`color`] | colour spaces and their noise |
+//!
+//! Features: `ndarray` borrows and returns arrays, `image` converts from and to the buffers of the `image` crate.
 
 pub mod color;
 mod control;

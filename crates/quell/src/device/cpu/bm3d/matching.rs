@@ -1,8 +1,8 @@
 //! Grouping: the similar patches of every reference patch of a unit.
 //!
-//! `Fast` serves 8 x 8 patches: distances of 32 neighbouring references at once, one displacement after the
-//! other, exact in 16 bits (see [`scan`](super::scan) and [`select`](super::select)). Whatever it cannot do (other patch sizes,
-//! prefilters, the odd last column) goes through the plain comparison of one reference at a time.
+//! The fast way serves 8 x 8 patches: distances of 32 neighbouring references at once, one displacement after the
+//! other, exact in 16 bits ([`scan`], [`select`]). Whatever it cannot do (other patch sizes, prefilters, the odd
+//! last column) goes through the plain comparison of one reference at a time.
 
 use super::unit::{Source, Unit};
 use super::{scan, select};

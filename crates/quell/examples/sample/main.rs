@@ -32,6 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--montage" => montage = Some(PathBuf::from(args.next().ok_or("--montage needs a file")?)),
+            flag if flag.starts_with('-') => {
+                return Err(format!("{flag}: no such flag, only --montage FILE").into());
+            }
             _ => folder = arg.into(),
         }
     }

@@ -115,10 +115,10 @@ pub(super) fn names(of: impl IntoIterator<Item = (&'static str, &'static str)>) 
 /// A profile in one line.
 pub(super) fn describe(profile: Profile) -> &'static str {
     match profile {
-        Profile::Fast => "quell's fastest, for previews and video",
+        Profile::Fast => "quell's fastest, for previews",
         Profile::Middle => "most of the quality in a fraction of the time",
         Profile::Normal => "the published quality",
-        Profile::High => "quell's best, slow",
+        Profile::High => "a little better, three times as slow",
         Profile::Original => "settings of the GPU thesis, DCT in both passes",
         Profile::Modified => "settings of the GPU thesis for speed",
         Profile::Lc => "the BM3D authors' low-complexity profile",

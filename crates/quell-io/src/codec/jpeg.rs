@@ -7,7 +7,7 @@ use image::{ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, Limits};
 
 use super::canvas::{Canvas, buffer, check_size};
 use super::store::{Remarks, Rows};
-use super::{Decoded, damaged, ends_early};
+use super::{Decoded, carried, damaged, ends_early};
 use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType, WriteOptions};
 
 /// Prefix of the segment that holds XMP.
@@ -34,18 +34,8 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     limits.max_image_height = Some(header.height.into());
     decoder.set_limits(limits).map_err(error)?;
     let mut notes = Vec::new();
-    let mut take = |what, data: Result<Option<Vec<u8>>, ImageError>| {
-        data.unwrap_or_else(|e| {
-            notes.push(format!("the {what} is damaged and was left out: {e}"));
-            None
-        })
-    };
-    let metadata = Metadata {
-        icc: take("ICC profile", decoder.icc_profile()),
-        exif: take("EXIF block", decoder.exif_metadata()),
-        xmp: take("XMP packet", decoder.xmp_metadata()),
-        ..Metadata::default()
-    };
+    let (icc, exif, xmp) = (decoder.icc_profile(), decoder.exif_metadata(), decoder.xmp_metadata());
+    let metadata = carried(icc, exif, xmp, &mut notes);
 
     let (width, height) = decoder.dimensions();
     let channels = decoder.color_type().channel_count() as usize;

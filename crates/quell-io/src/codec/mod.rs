@@ -31,6 +31,27 @@ impl Decoded {
     }
 }
 
+/// The three blocks that containers carry; a damaged one is left out with a note.
+fn carried<E: Display>(
+    icc: Result<Option<Vec<u8>>, E>,
+    exif: Result<Option<Vec<u8>>, E>,
+    xmp: Result<Option<Vec<u8>>, E>,
+    notes: &mut Vec<String>,
+) -> Metadata {
+    let mut take = |what, data: Result<Option<Vec<u8>>, E>| {
+        data.unwrap_or_else(|e| {
+            notes.push(format!("the {what} is damaged and was left out: {e}"));
+            None
+        })
+    };
+    Metadata {
+        icc: take("ICC profile", icc),
+        exif: take("EXIF block", exif),
+        xmp: take("XMP packet", xmp),
+        ..Metadata::default()
+    }
+}
+
 /// Decodes `bytes`, which begin like `format`.
 pub(crate) fn decode(format: Format, bytes: &[u8], options: &ReadOptions) -> Result<Picture> {
     let decoder = match format {

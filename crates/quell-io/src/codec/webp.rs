@@ -6,7 +6,7 @@ use image_webp::{ColorType, DecodingError, EncodingError, WebPDecoder, WebPEncod
 
 use super::canvas::{Canvas, buffer};
 use super::store::{Remarks, Rows};
-use super::{Decoded, damaged, ends_early};
+use super::{Decoded, carried, damaged, ends_early};
 use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType};
 
 /// Memory that one piece of metadata may take.
@@ -22,18 +22,8 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     if decoder.is_animated() {
         notes.push("only the first picture of the animation is used".into());
     }
-    let mut take = |what, data: Result<Option<Vec<u8>>, DecodingError>| {
-        data.unwrap_or_else(|e| {
-            notes.push(format!("the {what} is damaged and was left out: {e}"));
-            None
-        })
-    };
-    let metadata = Metadata {
-        icc: take("ICC profile", decoder.icc_profile()),
-        exif: take("EXIF block", decoder.exif_metadata()),
-        xmp: take("XMP packet", decoder.xmp_metadata()),
-        ..Metadata::default()
-    };
+    let (icc, exif, xmp) = (decoder.icc_profile(), decoder.exif_metadata(), decoder.xmp_metadata());
+    let metadata = carried(icc, exif, xmp, &mut notes);
     let line = canvas.width() * channels;
     decoder.set_memory_limit(LIMIT.saturating_add(line.saturating_mul(canvas.height() * 8)));
     let mut all = buffer(line * canvas.height())?;

@@ -1,6 +1,6 @@
 //! 8 x 8 blocks of a picture: where they are taken, and which of them can tell something about noise.
 
-use crate::PlaneView;
+use crate::{FrameView, PlaneView};
 
 /// Side of a block.
 pub(super) const SIDE: usize = 8;
@@ -11,6 +11,19 @@ pub(super) type Block = [[f32; SIDE]; SIDE];
 /// Black or white samples that a usable block may have. Noise of which 5 % is cut off has lost less than 5 % of
 /// its deviation; to refuse every block with a clipped sample would keep only those with little noise.
 const CLIPPED: u32 = 3;
+
+/// Root of the mean variance over the channels that have enough usable blocks; `None` if no channel has. `variance`
+/// gets a plane, its white level and its share of `limit`, the most blocks to look at.
+pub(super) fn deviation(
+    frame: &FrameView<'_>,
+    limit: usize,
+    variance: impl Fn(&PlaneView<'_>, f32, usize) -> Option<f64>,
+) -> Option<f64> {
+    let limit = limit / frame.channels();
+    let found: Vec<f64> = frame.planes().iter().filter_map(|p| variance(p, frame.white(), limit)).collect();
+    let mean = found.iter().sum::<f64>() / found.len() as f64;
+    (!found.is_empty()).then(|| mean.sqrt())
+}
 
 /// Column and row of a block's top left sample; narrow, because there are many.
 pub(super) type Corner = (u32, u32);

@@ -38,11 +38,7 @@ const MARGIN: f64 = 2.0;
 
 /// Root of the mean variance over the channels that have enough usable blocks; `None` if no channel has.
 pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
-    let limit = LIMIT / frame.channels();
-    let variances: Vec<f64> =
-        frame.planes().iter().filter_map(|p| plane_variance(p, frame.white(), limit)).collect();
-    let mean = variances.iter().sum::<f64>() / variances.len() as f64;
-    (!variances.is_empty()).then(|| mean.sqrt())
+    blocks::deviation(frame, LIMIT, plane_variance)
 }
 
 /// A block that may be chosen.

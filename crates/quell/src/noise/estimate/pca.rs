@@ -25,11 +25,7 @@ const FLUSH: usize = 256;
 
 /// Root of the mean variance over the channels that have enough usable patches; `None` if no channel has.
 pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
-    let limit = LIMIT / frame.channels();
-    let variances: Vec<f64> =
-        frame.planes().iter().filter_map(|p| plane_variance(p, frame.white(), limit)).collect();
-    let mean = variances.iter().sum::<f64>() / variances.len() as f64;
-    (!variances.is_empty()).then(|| mean.sqrt())
+    blocks::deviation(frame, LIMIT, plane_variance)
 }
 
 fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64> {

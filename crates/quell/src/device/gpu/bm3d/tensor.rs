@@ -1,0 +1,115 @@
+//! The fast kernels: which passes they can take, their options and how they are started.
+
+use super::geometry::MARGIN;
+use crate::bm3d::{PassPlan, Shrink, Weight};
+use crate::device::gpu::{Limits, Program, Shape};
+use crate::transform::Transform;
+
+const DEVICE: &str = include_str!("../../../../kernels/bm3d/tensor/device.h");
+const SORT: &str = include_str!("../../../../kernels/bm3d/tensor/sort.h");
+const MATCH: &str = include_str!("../../../../kernels/bm3d/tensor/match.cu");
+
+/// The matching kernel of a pass. The sizes are those that `match.cu` derives from the same options.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorMatch {
+    step: usize,
+    radius: usize,
+    group: usize,
+    max_ssd: u32,
+    /// Warps of a work-group, each with a block of 4 x 4 references.
+    blocks: [usize; 2],
+    local: usize,
+}
+
+impl TensorMatch {
+    /// The kernel for `pass`, if it can do it on such a device.
+    pub(crate) fn new(pass: &PassPlan, limits: &Limits) -> Option<Self> {
+        let (step, radius, group) = (pass.step, pass.radius, pass.group);
+        let fits = pass.patch == 8
+            && pass.prefilter == 0.0
+            && matches!(group, 8 | 16 | 32)
+            && step <= 8
+            && radius >= 1
+            && left(radius, step) <= MARGIN
+            && radius + step <= MARGIN
+            && masks(radius, step) <= 64;
+        if !limits.tensor || !fits {
+            return None;
+        }
+        let kernel = |blocks| {
+            let mut kernel = Self { step, radius, group, max_ssd: pass.max_ssd, blocks, local: 0 };
+            kernel.local = kernel.local_bytes();
+            kernel
+        };
+        // Two work-groups per multiprocessor if they fit, for one to load while the other computes.
+        [[4, 2], [4, 1], [2, 1], [1, 1]]
+            .map(kernel)
+            .into_iter()
+            .find(|k| 2 * (k.local + 1024) <= limits.local_bytes + 1024 || k.blocks == [1, 1])
+            .filter(|k| k.local <= limits.local_bytes)
+    }
+
+    fn local_bytes(&self) -> usize {
+        let (rows, columns) = self.tile();
+        let pitch = (4 * (columns + 4).div_ceil(4)..)
+            .find(|n| n % 4 == 0 && (12..=20).contains(&(n % 32)))
+            .unwrap_or_else(|| unreachable!("every 32 in a row have one"));
+        let list = if self.group == 32 { 640 } else { 32 * self.group };
+        let warp = 2 * masks(self.radius, self.step) * 32 + 32 + list;
+        4 * ((rows + 7) * pitch + rows * columns.next_multiple_of(2) + self.blocks[0] * self.blocks[1] * warp)
+    }
+
+    /// Rows and columns of the tile of a work-group.
+    fn tile(&self) -> (usize, usize) {
+        let (span, side) = (3 * self.step, 2 * self.radius + 1);
+        let bound_rows = if 2 * self.radius >= span + 8 {
+            (2 * self.radius + 8) / 8 * 8
+        } else {
+            (span + side).next_multiple_of(8)
+        };
+        let rows = self.step + 4 * self.step * (self.blocks[1] - 1) + bound_rows.max(span + side);
+        let columns = left(self.radius, self.step) - self.radius
+            + 4 * self.step * (self.blocks[0] - 1)
+            + (span + side).next_multiple_of(8);
+        (rows, columns)
+    }
+
+    pub(crate) fn program(&self) -> Program {
+        let mut program = Program {
+            name: "bm3d match",
+            sources: vec![DEVICE, SORT, MATCH],
+            defines: Vec::new(),
+            kernels: vec!["match_tensor"],
+        };
+        program.define("STEP", self.step);
+        program.define("RADIUS", self.radius);
+        program.define("GROUP", self.group);
+        program.define("MAX_SSD", self.max_ssd);
+        program.define("MARGIN", MARGIN);
+        program.define("BLOCKS_X", self.blocks[0]);
+        program.define("BLOCKS_Y", self.blocks[1]);
+        program.define("MATCH_RESIDENT", if self.blocks[0] * self.blocks[1] > 4 { 2 } else { 4 });
+        program
+    }
+
+    /// For reference rows `first..last` of `columns` references each; `first` is a multiple of 4.
+    pub(crate) fn shape(&self, columns: usize, rows: std::ops::Range<usize>) -> Shape {
+        let blocks = [columns.div_ceil(4), rows.len().div_ceil(4)];
+        Shape {
+            grid: [blocks[0].div_ceil(self.blocks[0]), blocks[1].div_ceil(self.blocks[1])],
+            items: 32 * self.blocks[0] * self.blocks[1],
+            local: self.local,
+        }
+    }
+}
+
+/// Columns left of the first reference in a tile: whole words of four pixels.
+fn left(radius: usize, step: usize) -> usize {
+    (radius + step).next_multiple_of(4)
+}
+
+/// Masks of 16 rows x 8 columns that cover the union of four windows.
+fn masks(radius: usize, step: usize) -> usize {
+    let side = 3 * step + 2 * radius + 1;
+    side.div_ceil(16) * side.div_ceil(8)
+}

@@ -136,8 +136,10 @@ impl Runtime for Emulator {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let stem = format!("quell-emulator-{}-{number}-{}", std::process::id(), program.name);
-        let (source, file) =
-            (std::env::temp_dir().join(format!("{stem}.cpp")), std::env::temp_dir().join(format!("{stem}.so")));
+        let (source, file) = (
+            std::env::temp_dir().join(format!("{stem}.cpp")),
+            std::env::temp_dir().join(format!("{stem}.so")),
+        );
         std::fs::write(&source, Self::source(program)).map_err(|e| failed("write", e))?;
         let mut compile = Command::new(&self.compiler);
         compile.args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-DQUELL_EMULATOR=1"]);
@@ -165,7 +167,8 @@ impl Runtime for Emulator {
         }
         let symbol = CString::new(format!("quell_start_{name}")).map_err(|e| failed("kernel", e))?;
         // SAFETY: the stub was generated with exactly this signature.
-        let entry = unsafe { module.library.get(symbol.as_bytes_with_nul()) }.map_err(|e| failed("dlsym", e))?;
+        let entry =
+            unsafe { module.library.get(symbol.as_bytes_with_nul()) }.map_err(|e| failed("dlsym", e))?;
         Ok(Kernel { module: module.clone(), entry: *entry })
     }
 
@@ -215,7 +218,9 @@ impl Runtime for Emulator {
         let pointers: Vec<*const c_void> = values.iter().map(|v| std::ptr::from_ref(v).cast()).collect();
         let _one = lock(&kernel.module.running);
         // SAFETY: the arguments match the kernel's signature, which the pipeline's tests check; buffers are alive.
-        unsafe { (kernel.entry)(shape.grid[0] as u32, shape.grid[1] as u32, shape.items as u32, pointers.as_ptr()) };
+        unsafe {
+            (kernel.entry)(shape.grid[0] as u32, shape.grid[1] as u32, shape.items as u32, pointers.as_ptr())
+        };
         Ok(())
     }
 

@@ -27,6 +27,9 @@ INLINE uint h2fma(uint a, uint b, uint c) {
   return pack((float)((double)low(a) * low(b) + low(c)), (float)((double)high(a) * high(b) + high(c)));
 }
 INLINE uint h2gt(uint a, uint b) { return pack(low(a) > low(b) ? 1.f : 0.f, high(a) > high(b) ? 1.f : 0.f); }
+INLINE uint h2gt_abs(uint a, uint b) { return h2gt(a & 0x7fff7fffu, b); }
+INLINE uint h2max(uint a, uint b) { return pack(fmaxf(low(a), low(b)), fmaxf(high(a), high(b))); }
+INLINE uint h2min(uint a, uint b) { return pack(fminf(low(a), low(b)), fminf(high(a), high(b))); }
 INLINE float reciprocal(float x) { return 1.f / x; }
 
 namespace emulator {
@@ -132,6 +135,9 @@ INLINE uint h2mul(uint a, uint b) { uint r; asm("mul.rn.f16x2 %0,%1,%2;" : "=r"(
 INLINE uint h2fma(uint a, uint b, uint c) { uint r; asm("fma.rn.f16x2 %0,%1,%2,%3;" : "=r"(r) : "r"(a), "r"(b), "r"(c)); return r; }
 // 1 where a > b, else 0.
 INLINE uint h2gt(uint a, uint b) { uint r; asm("set.gt.f16x2.f16x2 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+INLINE uint h2gt_abs(uint a, uint b) { uint r; asm("{.reg .b32 t; abs.f16x2 t,%1; set.gt.f16x2.f16x2 %0,t,%2;}" : "=r"(r) : "r"(a), "r"(b)); return r; }
+INLINE uint h2max(uint a, uint b) { uint r; asm("max.f16x2 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
+INLINE uint h2min(uint a, uint b) { uint r; asm("min.f16x2 %0,%1,%2;" : "=r"(r) : "r"(a), "r"(b)); return r; }
 INLINE float reciprocal(float x) { float r; asm("rcp.approx.ftz.f32 %0,%1;" : "=f"(r) : "f"(x)); return r; }
 
 // Products of 16 x K and K x 8 matrices, spread over the warp as the PTX manual draws it: lane (g, t) = (lane / 4,
@@ -187,5 +193,4 @@ INLINE uint opaque(uint v) { return __shfl_sync(WARP, v, threadIdx.x & 31); }
 #endif
 
 INLINE uint negate2(uint a) { return a ^ 0x80008000u; }
-INLINE uint abs2(uint a) { return a & 0x7fff7fffu; }
 INLINE uint both(float v) { return pack(v, v); }

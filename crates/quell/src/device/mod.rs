@@ -6,6 +6,8 @@ pub mod cpu;
 #[expect(dead_code, reason = "the GPU back ends are being built")]
 mod gpu;
 
+pub use gpu::notice::on_notice;
+
 use serde::Serialize;
 
 use crate::{Control, Error, Plane, PlaneView, Result, bm3d};

@@ -3,6 +3,8 @@
 //! `cpu` is the only one so far; `cuda` and `opencl` will stand beside it as sibling modules.
 
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 #[expect(dead_code, reason = "the GPU back ends are being built")]
 mod gpu;
 

@@ -195,11 +195,10 @@ fn prune(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let Ok(modified) = fs::metadata(&path).and_then(|m| m.modified()) else { continue };
+        let stale = SystemTime::now().duration_since(modified).is_ok_and(|age| age > STALE);
         match path.extension().and_then(|e| e.to_str()) {
-            Some("part") => {
-                if SystemTime::now().duration_since(modified).is_ok_and(|age| age > STALE) {
-                    let _ = fs::remove_file(&path);
-                }
+            Some("part") if stale => {
+                let _ = fs::remove_file(&path);
             }
             Some("bin" | "log") => entries.push((modified, path)),
             _ => {}

@@ -5,12 +5,14 @@
 //! | `driver` | is the driver there and new enough; its errors in our words |
 //! | `nvrtc` | finding and calling the compiler library |
 //! | `ptxas` | registers and spills of each kernel, from the compiler's log |
-//! | `runtime` | memory, queues, programs and launches: the [`Runtime`](super::gpu::Runtime) of this driver |
+//! | `handles` | a context, and what is in it until dropped |
+//! | `runtime` | the runtime interface of GPUs over the driver |
 //! | `probe` | a test of all that on a real device |
 //!
 //! Nothing here knows about denoising.
 
 mod driver;
+mod handles;
 mod nvrtc;
 mod probe;
 mod ptxas;

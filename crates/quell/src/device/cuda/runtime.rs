@@ -5,16 +5,15 @@
 //! several threads. After an error that ends the context every call says `Lost` and dropping things is quiet.
 
 use std::ffi::{CString, c_int, c_uint, c_void};
-use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{
-    self, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute as Attribute, CUmodule,
-    CUstream,
+    self, CUcontext, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute as Attribute, CUmodule, CUstream,
 };
 
 use super::driver::{self, Driver, Properties, check, check_for};
+use super::handles::{Buffer, Context, Event, Kernel, Loaded, Module, Queue, Staging};
 use super::nvrtc::Nvrtc;
 use super::{OPTIONS, compile};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape, cache, notice};
@@ -29,171 +28,12 @@ const HOST_PORTABLE: c_uint = 1;
 pub(crate) struct CudaRuntime {
     context: Arc<Context>,
     name: String,
-    /// For messages: what it is and the architecture that is compiled for.
-    title: String,
+    /// What it is, for example `NVIDIA H200`.
+    product: String,
     limits: Limits,
     driver: &'static Driver,
     nvrtc: &'static Nvrtc,
     arch: String,
-}
-
-/// The primary context of a device, kept alive by everything in it.
-struct Context {
-    device: CUdevice,
-    handle: CUcontext,
-}
-
-// SAFETY: contexts may be made current on, and used from, any number of threads (CUDA programming guide, driver API).
-unsafe impl Send for Context {}
-// SAFETY: as above; there is no state besides the handle.
-unsafe impl Sync for Context {}
-
-impl Context {
-    fn enter(&self) -> GpuResult<()> {
-        // SAFETY: the handle is retained as long as `self` lives.
-        check("cuCtxSetCurrent", 0, unsafe { sys::cuCtxSetCurrent(self.handle) })
-    }
-
-    /// Frees something. Errors have nowhere to go: the device is lost, or the process is ending.
-    fn free(&self, free: impl FnOnce()) {
-        if self.enter().is_ok() {
-            free();
-        }
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: retained once in `CudaRuntime::open`, released only here.
-        unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
-    }
-}
-
-/// Device memory.
-pub(crate) struct Buffer {
-    context: Arc<Context>,
-    pointer: CUdeviceptr,
-    bytes: usize,
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `alloc`, freed only here; the driver waits for work that uses it.
-        self.context.free(|| unsafe {
-            sys::cuMemFree_v2(self.pointer);
-        });
-    }
-}
-
-/// Page-locked host memory, aligned to a page.
-pub(crate) struct Staging {
-    context: Arc<Context>,
-    pointer: NonNull<u8>,
-    bytes: usize,
-}
-
-// SAFETY: owns its memory, which is ordinary host memory to the processor.
-unsafe impl Send for Staging {}
-// SAFETY: shared access only reads.
-unsafe impl Sync for Staging {}
-
-impl Deref for Staging {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        // SAFETY: `bytes` bytes were allocated and zeroed in `staging`, and are owned.
-        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.bytes) }
-    }
-}
-
-impl DerefMut for Staging {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`, and borrowed mutably.
-        unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.bytes) }
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `staging`, freed only here; the driver waits for copies that use it.
-        self.context.free(|| unsafe {
-            sys::cuMemFreeHost(self.pointer.as_ptr().cast());
-        });
-    }
-}
-
-/// A loaded program.
-pub(crate) struct Module(Arc<Loaded>);
-
-struct Loaded {
-    context: Arc<Context>,
-    handle: CUmodule,
-    program: &'static str,
-    /// Held while the shared memory of one of its functions is raised.
-    raising: Mutex<()>,
-}
-
-// SAFETY: module handles may be used from any thread in which their context is current.
-unsafe impl Send for Loaded {}
-// SAFETY: as above; functions are changed under the lock.
-unsafe impl Sync for Loaded {}
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // SAFETY: loaded in `load`, unloaded only here; kernels keep it alive.
-        self.context.free(|| unsafe {
-            sys::cuModuleUnload(self.handle);
-        });
-    }
-}
-
-/// An entry point.
-pub(crate) struct Kernel {
-    module: Arc<Loaded>,
-    handle: CUfunction,
-    name: &'static str,
-    /// Bytes of each parameter, to compare with the arguments, when the driver tells.
-    parameters: Option<Vec<usize>>,
-}
-
-// SAFETY: function handles may be used from any thread in which their context is current.
-unsafe impl Send for Kernel {}
-// SAFETY: as above; nothing in it changes.
-unsafe impl Sync for Kernel {}
-
-/// A stream.
-pub(crate) struct Queue {
-    context: Arc<Context>,
-    handle: CUstream,
-}
-
-// SAFETY: stream handles may be used from any thread in which their context is current.
-unsafe impl Send for Queue {}
-
-impl Drop for Queue {
-    fn drop(&mut self) {
-        // SAFETY: created in `queue`, destroyed only here; work in it still runs to its end.
-        self.context.free(|| unsafe {
-            sys::cuStreamDestroy_v2(self.handle);
-        });
-    }
-}
-
-/// A point in a stream.
-pub(crate) struct Event {
-    context: Arc<Context>,
-    handle: CUevent,
-}
-
-// SAFETY: event handles may be used from any thread in which their context is current.
-unsafe impl Send for Event {}
-
-impl Drop for Event {
-    fn drop(&mut self) {
-        // SAFETY: created in `mark`, destroyed only here.
-        self.context.free(|| unsafe {
-            sys::cuEventDestroy_v2(self.handle);
-        });
-    }
 }
 
 impl CudaRuntime {
@@ -218,7 +58,7 @@ impl CudaRuntime {
         Ok(Self {
             context,
             name: format!("cuda:{index}"),
-            title: format!("{} ({arch})", p.name),
+            product: p.name.clone(),
             limits: Limits {
                 local_bytes: p.local_bytes,
                 memory_bytes: p.memory_bytes,
@@ -282,8 +122,9 @@ impl Runtime for CudaRuntime {
                 loaded => return loaded,
             }
         }
-        notice::notice(&format!("compiling kernels of {} for {} (once)", program.name, self.title));
-        let compiled = compile(self.nvrtc, program, &self.arch, &self.title)?;
+        notice::notice(&format!("compiling kernels of {} for {} (once)", program.name, self.product));
+        let target = format!("{} ({})", self.product, self.arch);
+        let compiled = compile(self.nvrtc, program, &self.arch, &target)?;
         let module = self.load(program.name, &compiled.binary)?;
         cache::store(&key, &compiled.binary);
         Ok(module)
@@ -297,7 +138,7 @@ impl Runtime for CudaRuntime {
                 call: "kernel",
                 reason: format!(
                     "{name} needs {local} bytes of shared memory, {} has {}",
-                    self.title, self.limits.local_bytes
+                    self.product, self.limits.local_bytes
                 ),
             });
         }

@@ -3,11 +3,15 @@
 //! `cpu` is the only one so far; `cuda` and `opencl` will stand beside it as sibling modules.
 
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 #[cfg(feature = "emulator")]
-#[expect(dead_code, reason = "the GPU back ends are being built")]
+#[allow(dead_code)]
 mod emulator;
-#[expect(dead_code, reason = "the GPU back ends are being built")]
+#[allow(dead_code)]
 mod gpu;
+
+pub use gpu::notice::on_notice;
 
 use serde::Serialize;
 

@@ -29,10 +29,13 @@ constexpr int THREADS = 32 * BLOCKS;
 // to fall on one pixel with weight 1 and 256 grey levels.
 constexpr int UNIT_LOG2 = 19 - (BLOCKS > 4 ? 3 : BLOCKS > 2 ? 2 : BLOCKS > 1 ? 1 : 0) - (GROUP == 32 ? 5 : GROUP == 16 ? 4 : 3);
 constexpr float UNIT = 1 << (UNIT_LOG2 > 13 ? 13 : UNIT_LOG2);
-// Coefficients are multiplied by this, squared, before they are squared: the largest squares then fit into halves.
-constexpr float SQUARE_SCALE = 1.f / (6400.f * GROUP);
+// Coefficients are multiplied by SCALE: the largest, 65280 for a white group of 32, then have squares that are halves.
+constexpr float SCALE2 = 1.f / (6400.f * GROUP);
+#define SCALE sqrtf(SCALE2)
 // The least noise whose reciprocal is still a half.
 constexpr float LEAST_NOISE = 6.2e-5f;
+
+constexpr int WARP_WORDS = 64 + (EXACT ? CODES : 0);  // offsets and positions of a group, codes of its distances
 
 static_assert(BLOCKS <= 8 && LEFT <= MARGIN && TOP <= MARGIN, "");
 
@@ -41,9 +44,9 @@ static_assert(BLOCKS <= 8 && LEFT <= MARGIN && TOP <= MARGIN, "");
 enum { FORWARD = 0, INVERSE = 64, WINDOW = 128, AUTOCORRELATION = 136, SIGMA = 200, STRENGTH = 201, CENTRE_GAIN = 202 };
 
 struct Constants {
-  uint forward1, forward2, inverse1, inverse2, pilot1, pilot2;
+  uint forward1, forward2, inverse1, inverse2;
   float sigma, strength;  // lambda or mu2
-  float centre;           // what the centre adds to coefficient (0, 0) of one patch; lane 0 only, else 0
+  float centre;           // what the centre adds to coefficient (0, 0) of one patch, scaled; lane 0 only, else 0
 };
 
 // Noise variance of coefficient k of a group of N patches, without correlation.
@@ -97,7 +100,7 @@ INLINE void add_patch(float a, float b, float factor, uint at) {
 
 // Coefficients to windowed patches, N times too large, weighted and added to the sums.
 template <int N> INLINE void synthesise(uint* x, const uint* offsets, float weight, uint m1, uint m2, uint sums) {
-  const float factor = weight * (UNIT / N), zero[4] = {0.f, 0.f, 0.f, 0.f};
+  const float factor = weight * (UNIT / N) / SCALE, zero[4] = {0.f, 0.f, 0.f, 0.f};
   float f[4];
   if constexpr (N < 4) {
     uint d[4];
@@ -157,18 +160,16 @@ template <int N, class V> INLINE float threshold(uint* x, const V& v, const Cons
   uint kept = 0;
   float sum = 0.f;
   const uint centre = pack(c.centre * N, 0.f);
-  // Exact variances are compared by squares, scaled to stay halves.
-  const uint scale = both(sqrtf(SQUARE_SCALE));
 #pragma unroll
   for (int k = 0; k < N; k++) {
     uint y = k == 0 ? h2add(x[k], centre) : x[k], keep;
     if constexpr (V::WHITE) {
-      keep = h2gt_abs(y, both(c.strength * c.sigma * sqrtf((float)noise_of(N, k))));
+      keep = h2gt_abs(y, both(c.strength * c.sigma * SCALE * sqrtf((float)noise_of(N, k))));
       kept = h2add(kept, keep);
     } else {
-      const float t = c.strength * c.strength * c.sigma * c.sigma * SQUARE_SCALE * noise_of(N, k);
-      uint s = h2mul(y, scale), relative = V::of(v, k);
-      keep = h2gt(h2mul(s, s), h2mul(relative, both(t)));
+      const float t = c.strength * c.strength * c.sigma * c.sigma * SCALE2 * noise_of(N, k);
+      uint relative = V::of(v, k);
+      keep = h2gt(h2mul(y, y), h2mul(relative, both(t)));
       kept = h2fma(keep, relative, kept);
     }
     if ((k & 7) == 7 || k == N - 1) {
@@ -184,23 +185,23 @@ template <int N, class V> INLINE float threshold(uint* x, const V& v, const Cons
 
 // Wiener weights 1 - n / (b^2 + n) from the pilot, in place; returns the variance kept in this lane.
 template <int N, class V> INLINE float wiener(uint* b, const V& v, const Constants& c) {
-  const uint one = 0x3c003c00u, two = 0x40004000u;
+  const uint one = 0x3c003c00u;
   uint kept = 0;
   float sum = 0.f;
-  const uint centre = pack(c.centre * N * sqrtf(SQUARE_SCALE), 0.f);
+  const uint centre = pack(c.centre * N, 0.f);
 #pragma unroll
   for (int k = 0; k < N; k++) {
-    const float n = c.strength * c.sigma * c.sigma * SQUARE_SCALE * noise_of(N, k);
+    const float n = c.strength * c.sigma * c.sigma * SCALE2 * noise_of(N, k);
     uint noise = both(-fmaxf(n, LEAST_NOISE)), relative = 0;
     if constexpr (!V::WHITE) {
       relative = V::of(v, k);
       noise = h2min(h2mul(noise, relative), both(-LEAST_NOISE));
     }
     uint y = k == 0 ? h2add(b[k], centre) : b[k];
-    // The reciprocal of b^2 + n: a guess from the bits, then Newton's steps.
-    uint d = h2fma(negate2(y), y, noise), r = 0xf772f772u - d;
-    r = h2mul(r, h2fma(d, r, two));
-    r = h2mul(r, h2fma(d, r, two));
+    // The reciprocal of b^2 + n: a guess from the bits, then Halley's step; the constant is the best for it, with an
+    // error of 0.07 % at most.
+    uint d = h2fma(negate2(y), y, noise), r = 0xf7aff7afu - d, e = h2fma(d, r, one);
+    r = h2fma(r, h2fma(e, e, e), r);
     uint w = h2fma(r, noise, one);
     uint w2 = V::WHITE ? w : h2mul(w, relative);
     kept = h2fma(w, w2, kept);
@@ -222,10 +223,10 @@ INLINE float warp_sum(float v) {
 }
 
 // One group: returns its weight.
-template <int N> INLINE float filter_group(const Constants& c, const uint* offsets, const uint* positions, const ushort* correlation, uint tile, uint sums) {
+template <int N> INLINE float filter_group(const Constants& c, const uint* offsets, uint* scratch, const uint* correlation, uint tile, uint sums) {
 #if EXACT
   Exact<N> v;
-  v.find(positions, correlation);
+  v.find(offsets + 32, correlation, scratch);
 #else
   White<N> v;
 #endif
@@ -242,7 +243,7 @@ template <int N> INLINE float filter_group(const Constants& c, const uint* offse
         x[k] = local_load<0>(tile + o[k]);
       }
     }
-    analyse<N>(b, c.pilot1, c.pilot2);
+    analyse<N>(b, c.forward1, c.forward2);
     kept = wiener<N>(b, v, c);
     analyse<N>(x, c.forward1, c.forward2);
 #pragma unroll
@@ -276,17 +277,15 @@ INLINE void load_tile(uint* tile, const ushort* plane, int pitch) {
 INLINE Constants load_constants(const float* c) {
   const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, column = (g >> 1) + 4 * (g & 1);
   const float *f = c + FORWARD + 8 * g, *iy = c + INVERSE + 8 * g, *ix = c + INVERSE + 8 * column;
-  const float wy = c[WINDOW + g], wx = c[WINDOW + column], s = sqrtf(sqrtf(SQUARE_SCALE));
+  const float wy = c[WINDOW + g], wx = c[WINDOW + column], s = sqrtf(SCALE);
   Constants k;
-  k.forward1 = pack(f[t], f[t + 4]);
-  k.forward2 = pack(f[2 * t], f[2 * t + 1]);
+  k.forward1 = pack(s * f[t], s * f[t + 4]);
+  k.forward2 = pack(s * f[2 * t], s * f[2 * t + 1]);
   k.inverse1 = pack(wy * iy[2 * t], wy * iy[2 * t + 1]);
   k.inverse2 = pack(wx * ix[2 * t], wx * ix[2 * t + 1]);
-  k.pilot1 = pack(s * f[t], s * f[t + 4]);
-  k.pilot2 = pack(s * f[2 * t], s * f[2 * t + 1]);
   k.sigma = c[SIGMA];
   k.strength = c[STRENGTH];
-  k.centre = lane == 0 ? c[CENTRE_GAIN] : 0.f;
+  k.centre = lane == 0 ? c[CENTRE_GAIN] * SCALE : 0.f;
   return k;
 }
 
@@ -299,9 +298,9 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
   const int x0 = 4 * STEP * blockIdx.x - LEFT, y0 = 4 * STEP * (first_row / 4 + BLOCKS * blockIdx.y) - TOP;
   const long long origin = (long long)(y0 + MARGIN) * pitch + x0 + MARGIN;
   int* tile_sums = (int*)(local + TILES * TILE);
-  uint* offsets = (uint*)(local + (TILES + 1) * TILE) + 64 * warp;
-  uint* positions = offsets + 32;
-  ushort* correlation = (ushort*)(local + (TILES + 1) * TILE + 256 * BLOCKS);
+  uint* offsets = (uint*)(local + (TILES + 1) * TILE) + WARP_WORDS * warp;
+  uint *positions = offsets + 32, *scratch = positions + 32;
+  uint* correlation = (uint*)(local + (TILES + 1) * TILE) + WARP_WORDS * BLOCKS;
 
   load_tile((uint*)local, noisy + origin, pitch);
   if (WIENER) load_tile((uint*)(local + TILE), basic + origin, pitch);
@@ -336,7 +335,7 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
     __syncwarp();
     float weight;
     int n;
-#define GROUP_OF(N) { n = N; weight = filter_group<N>(c, offsets, positions, correlation, tile, tile_out); }
+#define GROUP_OF(N) { n = N; weight = filter_group<N>(c, offsets, scratch, correlation, tile, tile_out); }
     if (GROUP >= 32 && count >= 32) GROUP_OF((GROUP >= 32 ? 32 : 8))
     else if (GROUP >= 16 && count >= 16) GROUP_OF((GROUP >= 16 ? 16 : 8))
     else if (count >= 8) GROUP_OF(8)

@@ -20,13 +20,14 @@ constexpr int LAST_ROWS = UNION_ROWS - 16 * (CHUNKS - 1);
 constexpr int MASKS = CHUNKS * UNION_TILES;
 constexpr int WARPS = BLOCKS_X * BLOCKS_Y;
 
-// The bound looks at part of the union window: where all four windows overlap, in blocks of 8 rows and columns; or
-// at everything where they hardly do.
+// The bound looks at part of the union window, in blocks of 8 rows and columns: where all four windows overlap, but
+// no more than 32 x 32 of it; or at everything where they hardly do.
 constexpr bool INNER = 2 * RADIUS - SPAN >= 8;
-constexpr int BOUND_X0 = INNER ? SPAN / 8 : 0;
-constexpr int BOUND_X1 = INNER ? (2 * RADIUS + 8) / 8 : UNION_TILES;
-constexpr int BOUND_Y0 = INNER ? SPAN / 8 * 8 : 0;
-constexpr int BOUND_Y1 = INNER ? (2 * RADIUS + 8) / 8 * 8 : (UNION_ROWS + 7) / 8 * 8;
+constexpr int INNER_END = (2 * RADIUS + 8) / 8, INNER_TILES = INNER_END - SPAN / 8;
+constexpr int BOUND_X0 = INNER ? SPAN / 8 + (INNER_TILES > 4 ? (INNER_TILES - 4) / 2 : 0) : 0;
+constexpr int BOUND_X1 = INNER ? (INNER_TILES > 4 ? BOUND_X0 + 4 : INNER_END) : UNION_TILES;
+constexpr int BOUND_Y0 = INNER ? 8 * BOUND_X0 : 0;
+constexpr int BOUND_Y1 = INNER ? 8 * BOUND_X1 : (UNION_ROWS + 7) / 8 * 8;
 
 // Left and top reach of the tiles. The last block's origin may lie up to STEP - 1 before its place in the grid.
 // Pixels are copied in aligned words; norms are read in pairs, so their origin is even where windows start.

@@ -72,7 +72,9 @@ impl TensorMatch {
     fn tile(&self) -> (usize, usize) {
         let (span, side) = (3 * self.step, 2 * self.radius + 1);
         let bound_rows = if 2 * self.radius >= span + 8 {
-            (2 * self.radius + 8) / 8 * 8
+            let (first, end) = (span / 8, (2 * self.radius + 8) / 8);
+            let spare = (end - first).saturating_sub(4);
+            8 * if spare > 0 { first + spare / 2 + 4 } else { end }
         } else {
             (span + side).next_multiple_of(8)
         };
@@ -178,7 +180,9 @@ impl TensorFilter {
         let pitch = columns + (12 - columns % 8) % 8;
         let rows = radius + step + 3 * step + radius + 8 + 4 * step * (self.blocks - 1);
         let tiles = if self.wiener { 3 } else { 2 };
-        tiles * rows * pitch * 4 + 256 * self.blocks + 256
+        // Offsets and positions of a group; codes of its distances and the table of autocorrelations.
+        let (warp, table) = if self.exact { (64 + 144, 8 * 257) } else { (64, 0) };
+        4 * (tiles * rows * pitch + warp * self.blocks + table)
     }
 
     pub(crate) fn program(&self) -> Program {

@@ -5,6 +5,8 @@
 pub mod cpu;
 #[expect(dead_code, reason = "the GPU back ends are being built")]
 mod gpu;
+#[cfg(feature = "opencl")]
+mod opencl;
 
 use serde::Serialize;
 

@@ -1,6 +1,8 @@
 //! Which OpenCL devices there are. Nothing that a driver answers is an error here: a platform without devices, a
 //! device that does not say its name, or no library at all only make the list shorter.
 
+use std::sync::OnceLock;
+
 use cl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
 use cl3::types::cl_device_id;
 use opencl3::device::Device;
@@ -42,8 +44,14 @@ unsafe impl Send for Id {}
 // SAFETY: as above.
 unsafe impl Sync for Id {}
 
-/// Every device, GPUs first, then in the order of the platforms.
-pub(crate) fn devices() -> Vec<Found> {
+/// Every device, GPUs first, then in the order of the platforms. Drivers are asked once, by one thread: some do not
+/// stand being asked by two at a time.
+pub(crate) fn devices() -> &'static [Found] {
+    static DEVICES: OnceLock<Vec<Found>> = OnceLock::new();
+    DEVICES.get_or_init(ask)
+}
+
+fn ask() -> Vec<Found> {
     // Without the check a missing library is an error of each single call.
     if !cl3::is_opencl_runtime_available() {
         return Vec::new();

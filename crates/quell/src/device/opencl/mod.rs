@@ -41,3 +41,30 @@ fn info(found: &Found, index: usize) -> DeviceInfo {
         units: found.units,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+
+    /// The first device that can be used; drivers for processors count.
+    fn first(tile: usize) -> Option<Gpu<OpenClRuntime>> {
+        let index = devices().iter().position(|d| d.problem.is_none());
+        let Some(index) = index else {
+            println!("skipped: no OpenCL device");
+            return None;
+        };
+        Some(open(index, DeviceOptions { tile, ..DeviceOptions::default() }).unwrap())
+    }
+
+    /// One for all tests: they run at once, as the pictures of a batch do.
+    fn shared() -> Option<&'static Gpu<OpenClRuntime>> {
+        static SHARED: OnceLock<Option<Gpu<OpenClRuntime>>> = OnceLock::new();
+        SHARED.get_or_init(|| first(0)).as_ref()
+    }
+
+    mod conformance {
+        crate::device::gpu::bm3d::conformance::suite!(super::shared(), super::first);
+    }
+}

@@ -1,6 +1,8 @@
 //! BM3D on a GPU: the stages and the memory between them, once for every runtime.
 
 mod clock;
+#[cfg(test)]
+pub(crate) mod conformance;
 pub(crate) mod geometry;
 mod library;
 mod pass;

@@ -63,7 +63,6 @@ pub(crate) enum PlaneFormat {
     /// As they are.
     Float,
     /// In 16 bits, less a grey level in the middle, where halves are finest. What the tensor kernels read.
-    #[expect(dead_code, reason = "for the tensor kernels")]
     Half,
 }
 

@@ -10,6 +10,8 @@ pub mod cuda;
 mod emulator;
 #[allow(dead_code)]
 mod gpu;
+#[cfg(feature = "opencl")]
+mod opencl;
 
 pub use gpu::notice::on_notice;
 

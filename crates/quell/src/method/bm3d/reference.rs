@@ -250,12 +250,9 @@ impl GroupFilter {
         if let Some(mean) = mean {
             z[0][0] = mean;
         }
-        // The weight in units of the noise: 1 / Nhar, or 1 / |W|^2; a group with nothing left counts as one.
-        let kept = kept / (sigma * sigma);
-        let kept = match self.shrink {
-            Shrink::Hard { .. } => kept.max(1.0),
-            Shrink::Wiener { .. } => kept.max(1e-6 * (group.len() * self.forward.size().pow(2)) as f64),
-        };
+        // The weight in units of the noise: 1 / Nhar, or 1 / |W|^2; a group with nothing left counts as one
+        // coefficient in both passes.
+        let kept = (kept / (sigma * sigma)).max(1.0);
         let weight = match self.weight {
             Weight::Variance => 1.0 / kept,
             Weight::Deviation => 1.0 / kept.sqrt(),

@@ -94,9 +94,8 @@ unsafe fn filter_group_of<S: Simd, T: Points8, const N: usize>(g: Group<'_>) -> 
             load_haar::<S, N>(g.basic, &g, g.pilot);
             wiener::<S, T, N>(&g)
         };
-        // Groups with nothing left count as one coefficient (hard) or a millionth of all (Wiener).
-        let least = if g.constants.hard { 1.0 } else { 64e-6 * N as f32 };
-        let weight = g.constants.weight.of(kept.max(least));
+        // Groups with nothing left count as one coefficient.
+        let weight = g.constants.weight.of(kept.max(1.0));
         haar_add::<S, N>(&g, weight);
         weight
     }

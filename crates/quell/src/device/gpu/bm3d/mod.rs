@@ -1,7 +1,406 @@
 //! BM3D on a GPU: the stages and the memory between them, once for every runtime.
 
-mod geometry;
-pub(crate) mod tensor;
-
+mod clock;
+#[cfg(test)]
+pub(crate) mod conformance;
+pub(crate) mod geometry;
+mod library;
+mod pass;
+pub(crate) mod program;
+mod slot;
+mod tensor;
 #[cfg(all(test, feature = "emulator"))]
 mod tensor_tests;
+
+use std::ops::Range;
+
+use crate::bm3d::{Match, Plan};
+use crate::device::{Backend, DeviceInfo};
+use crate::{Control, Error, Plane, PlaneView, Result};
+
+use super::{GpuError, GpuResult, Limits, Runtime};
+use clock::Clock;
+use geometry::{Geometry, Grid, Region, Tile, tiles};
+use library::Library;
+use pass::{Band, Kernels, Scale, Steps, Stop, TileRun};
+pub(crate) use program::Format;
+use slot::{SLOTS, Slots};
+
+/// Pixels of a tile, at most: offsets inside a plane are 32-bit, and nothing gets faster beyond this.
+const TILE_PIXELS: usize = 64 << 20;
+/// Smallest side of a tile that is tried when memory is short.
+const LEAST_TILE: usize = 64;
+
+/// A GPU that carries out plans.
+pub(crate) struct Gpu<R: Runtime> {
+    runtime: R,
+    info: DeviceInfo,
+    /// Side of the tiles; 0 is what the memory allows.
+    tile: usize,
+    library: Library<R>,
+    slots: Slots<R>,
+}
+
+/// Samples of a picture, row by row, as they go to the device.
+pub(crate) struct Source<'a> {
+    pub(crate) format: Format,
+    /// Copies samples `x` of row `y` of a channel.
+    pub(crate) row: Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>,
+}
+
+/// Where samples go that come from the device.
+pub(crate) struct Sink<'a> {
+    pub(crate) format: Format,
+    /// Takes samples `x` of row `y` of a channel.
+    pub(crate) row: Box<dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a>,
+}
+
+/// Times of the stages of one picture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    /// All kernels of all passes from ingest to finish, without the copies, in milliseconds, per repetition.
+    pub(crate) total: Vec<f32>,
+    /// Median milliseconds of each stage in the order of the work.
+    pub(crate) stages: Vec<(&'static str, f32)>,
+    /// Device memory in use.
+    pub(crate) device_bytes: usize,
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
+    pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
+        Self { runtime, info, tile, library: Library::default(), slots: Slots::default() }
+    }
+
+    /// What is driven.
+    pub(crate) fn runtime(&self) -> &R {
+        &self.runtime
+    }
+
+    /// Runs a plan on the channels of a picture.
+    pub(crate) fn run(
+        &self,
+        plan: &Plan,
+        from: &Source<'_>,
+        to: &mut Sink<'_>,
+        scale: Scale,
+        control: &Control,
+    ) -> Result<()> {
+        check(plan)?;
+        let mut side = if self.tile > 0 { self.tile } else { tile_side(plan, self.runtime.limits()) };
+        loop {
+            control.check()?;
+            let tiles = tiles(plan, side);
+            match self.run_tiles(plan, &tiles, from, to, scale, control) {
+                Ok(()) => return Ok(()),
+                Err(Stop::Cancelled(e)) => return Err(e),
+                Err(Stop::Gpu(GpuError::OutOfMemory { .. }))
+                    if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
+                {
+                    self.slots.shrink();
+                    side = side.min(plan.width.max(plan.height)) / 2;
+                }
+                Err(Stop::Gpu(e)) => return Err(self.error(e)),
+            }
+        }
+    }
+
+    fn run_tiles(
+        &self,
+        plan: &Plan,
+        tiles: &[Tile],
+        from: &Source<'_>,
+        to: &mut Sink<'_>,
+        scale: Scale,
+        control: &Control,
+    ) -> Result<(), Stop> {
+        let kernels = Kernels::new(&self.runtime, &self.library, plan, (from.format, to.format))?;
+        let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
+        let mut steps = Steps { control, done: 0, total };
+        let mut slot = self.slots.take(&self.runtime)?;
+        for tile in tiles {
+            let mut run = TileRun {
+                runtime: &self.runtime,
+                kernels: &kernels,
+                plan,
+                region: &tile.region,
+                geometry: Geometry::new(plan, tile.region.width(), tile.region.height()),
+                slot: &mut slot,
+            };
+            let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
+            if let Err(stop) = done {
+                // Whatever is still queued reads memory of the slot.
+                slot.discard();
+                return Err(stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// The second pass alone, with a basic estimate that the caller brings: for checks of one pass.
+    pub(crate) fn wiener(
+        &self,
+        plan: &Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>> {
+        check(plan)?;
+        let mut out: Vec<Plane> = noisy.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
+        let region = whole(plan);
+        let mut work = || -> Result<(), Stop> {
+            let kernels = Kernels::new(&self.runtime, &self.library, plan, (Format::F32, Format::F32))?;
+            let mut slot = self.slots.take(&self.runtime)?;
+            let geometry = Geometry::new(plan, plan.width, plan.height);
+            let mut run = TileRun {
+                runtime: &self.runtime,
+                kernels: &kernels,
+                plan,
+                region: &region,
+                geometry,
+                slot: &mut slot,
+            };
+            run.allocate(4)?;
+            let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
+            let mut steps = Steps { control: &control, done: 0, total: 1 };
+            stage(&mut run, &region, &planes_source(noisy))?;
+            run.ingest(Format::F32, scale, &mut Clock::off())?;
+            self.runtime.finish(&run.slot.queue)?;
+            stage(&mut run, &region, &planes_source(basic))?;
+            run.ingest_basic()?;
+            run.passes(1, Format::F32, scale, &mut Clock::off(), &mut steps)?;
+            self.runtime.finish(&run.slot.queue)?;
+            unstage(&mut run, &region, &region, &mut planes_sink(&mut out))?;
+            Ok(())
+        };
+        work().map_err(|e| self.stopped(e))?;
+        Ok(out)
+    }
+
+    /// The groups of one pass over `guide`: for every reference patch by rows and columns of the grid.
+    pub(crate) fn groups(&self, plan: &Plan, index: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+        check(plan)?;
+        // Only the first channel is matched on.
+        let mut plan = plan.clone();
+        plan.passes = vec![plan.passes[index].clone()];
+        plan.passes[0].sigma.truncate(1);
+        let region = whole(&plan);
+        let (pass, grid) = (&plan.passes[0], Grid::new(&plan.passes[0], &plan, &region));
+        let lists = || -> GpuResult<Vec<u16>> {
+            let kernels = Kernels::new(&self.runtime, &self.library, &plan, (Format::F32, Format::F32))?;
+            let mut slot = self.slots.take(&self.runtime)?;
+            let geometry = Geometry::new(&plan, plan.width, plan.height);
+            let mut run = TileRun {
+                runtime: &self.runtime,
+                kernels: &kernels,
+                plan: &plan,
+                region: &region,
+                geometry,
+                slot: &mut slot,
+            };
+            run.allocate(4)?;
+            stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
+            run.ingest(Format::F32, Scale { factor: 1.0, white: 255.0 }, &mut Clock::off())?;
+            run.norms(0)?;
+            let mut lists = Vec::new();
+            let rows = pass::band_rows(pass, &grid, self.runtime.limits());
+            for first in (0..grid.rows).step_by(rows) {
+                let band = Band { grid, first, rows: rows.min(grid.rows - first) };
+                run.matches(0, &band)?;
+                let bytes = 2 * pass.group * grid.columns * band.rows;
+                let mut staging = self.runtime.staging(bytes)?;
+                let matches = run.slot.buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
+                self.runtime.read(&run.slot.queue, &mut staging, matches, bytes)?;
+                self.runtime.finish(&run.slot.queue)?;
+                lists.extend(staging[..bytes].chunks_exact(2).map(|b| u16::from_ne_bytes([b[0], b[1]])));
+            }
+            Ok(lists)
+        };
+        let lists = lists().map_err(|e| self.error(e))?;
+        let guide = crate::bm3d::reference::Guide::new(pass, guide);
+        let (side, r) = (2 * pass.radius + 1, pass.radius as i32);
+        let position = |i: usize| {
+            ((i % grid.columns * pass.step).min(grid.last_x), (i / grid.columns * pass.step).min(grid.last_y))
+        };
+        let groups = lists.chunks_exact(pass.group).enumerate().map(|(i, list)| {
+            let (x, y) = position(i);
+            let members = list.iter().take_while(|&&n| n != u16::MAX);
+            members
+                .map(|&n| {
+                    let (dy, dx) = (i32::from(n) / side as i32 - r, i32::from(n) % side as i32 - r);
+                    let there = (x.wrapping_add_signed(dx as isize), y.wrapping_add_signed(dy as isize));
+                    let inside = there.0 + pass.patch <= plan.width && there.1 + pass.patch <= plan.height;
+                    // A wrong list is to be seen, not to stop the check.
+                    let ssd = if inside { guide.ssd((x, y), there) } else { u32::MAX };
+                    Match { ssd, dy, dx }
+                })
+                .collect()
+        });
+        Ok(groups.collect())
+    }
+
+    /// Runs a plan `repeat` times on a picture that is in device memory, and measures it.
+    pub(crate) fn timed(&self, plan: &Plan, from: &Source<'_>, scale: Scale, repeat: usize) -> Result<Times> {
+        check(plan)?;
+        let region = whole(plan);
+        let mut times = Times::default();
+        let mut all: Vec<Vec<(&'static str, f32)>> = Vec::new();
+        let mut work = || -> Result<(), Stop> {
+            let kernels = Kernels::new(&self.runtime, &self.library, plan, (from.format, from.format))?;
+            let mut slot = self.slots.take(&self.runtime)?;
+            let geometry = Geometry::new(plan, plan.width, plan.height);
+            let mut run = TileRun {
+                runtime: &self.runtime,
+                kernels: &kernels,
+                plan,
+                region: &region,
+                geometry,
+                slot: &mut slot,
+            };
+            run.allocate(from.format.bytes())?;
+            let control = Control::new();
+            // The first ones warm up: clocks, caches, lazy loading.
+            for i in 0..repeat + 2 {
+                stage(&mut run, &region, from)?;
+                let mut steps = Steps { control: &control, done: 0, total: 1 };
+                let mut clock = Clock::start(&self.runtime, &run.slot.queue)?;
+                run.ingest(from.format, scale, &mut clock)?;
+                run.passes(0, from.format, scale, &mut clock, &mut steps)?;
+                self.runtime.finish(&run.slot.queue)?;
+                if i >= 2 {
+                    all.push(clock.read(&self.runtime)?);
+                }
+            }
+            times.device_bytes = run.slot.buffers.bytes();
+            Ok(())
+        };
+        work().map_err(|e| self.stopped(e))?;
+        let copies = ["upload", "download"];
+        times.total = all
+            .iter()
+            .map(|stages| stages.iter().filter(|(n, _)| !copies.contains(n)).map(|(_, t)| t).sum())
+            .collect();
+        for (i, &(name, _)) in all.first().into_iter().flatten().enumerate() {
+            let mut values: Vec<f32> = all.iter().map(|stages| stages[i].1).collect();
+            values.sort_by(f32::total_cmp);
+            times.stages.push((name, values[values.len() / 2]));
+        }
+        Ok(times)
+    }
+
+    fn error(&self, e: GpuError) -> Error {
+        Error::Device { device: self.runtime.name().into(), reason: e.to_string() }
+    }
+
+    fn stopped(&self, stop: Stop) -> Error {
+        match stop {
+            Stop::Gpu(e) => self.error(e),
+            Stop::Cancelled(e) => e,
+        }
+    }
+}
+
+impl<R: Runtime> Backend for Gpu<R> {
+    fn info(&self) -> DeviceInfo {
+        self.info.clone()
+    }
+
+    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+        let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
+        let scale = Scale { factor: 1.0, white: 255.0 };
+        self.run(plan, &planes_source(noisy), &mut planes_sink(&mut out), scale, control)?;
+        Ok(out)
+    }
+}
+
+/// Planes as the device reads them.
+fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
+    let row = move |c: usize, y: usize, x: Range<usize>, to: &mut [u8]| {
+        let (to, from) = (to.as_chunks_mut().0, &planes[c].row(y)[x]);
+        to.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
+    };
+    Source { format: Format::F32, row: Box::new(row) }
+}
+
+/// Planes that the device writes.
+fn planes_sink(planes: &mut [Plane]) -> Sink<'_> {
+    let row = |c: usize, y: usize, x: Range<usize>, from: &[u8]| {
+        let (to, from) = (&mut planes[c].row_mut(y)[x], from.as_chunks().0);
+        to.iter_mut().zip(from).for_each(|(to, &v)| *to = f32::from_ne_bytes(v));
+    };
+    Sink { format: Format::F32, row: Box::new(row) }
+}
+
+fn whole(plan: &Plan) -> Region {
+    Region { x: 0..plan.width, y: 0..plan.height }
+}
+
+/// What is not offered here.
+fn check(plan: &Plan) -> Result<()> {
+    if plan.passes.iter().any(|p| p.prefilter > 0.0) {
+        return Err(Error::Unsupported(
+            "hard.lambda2d: thresholding before matching is not offered on GPUs, use device cpu".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The side of tiles that the memory allows, for every slot.
+fn tile_side(plan: &Plan, limits: &Limits) -> usize {
+    let channels = plan.channels();
+    // Samples, planes of both passes, sums and weights; the matching plane and its norms.
+    let pixel = channels * (4 + 2 * 4 + 2 * 4) + 5;
+    let room = (limits.memory_bytes as usize / 2 / SLOTS).saturating_sub(128 << 20).max(32 << 20);
+    let region = (room / pixel).min(TILE_PIXELS).isqrt();
+    region.saturating_sub(2 * plan.halo() + geometry::MARGIN).max(LEAST_TILE)
+}
+
+fn run_tile<R: Runtime>(
+    run: &mut TileRun<'_, R>,
+    tile: &Tile,
+    from: &Source<'_>,
+    to: &mut Sink<'_>,
+    scale: Scale,
+    steps: &mut Steps<'_>,
+) -> Result<(), Stop> {
+    run.allocate(from.format.bytes().max(to.format.bytes()))?;
+    stage(run, &tile.region, from)?;
+    let mut clock = Clock::off();
+    run.ingest(from.format, scale, &mut clock)?;
+    run.passes(0, to.format, scale, &mut clock, steps)?;
+    run.runtime.finish(&run.slot.queue)?;
+    unstage(run, &tile.region, &tile.core, to)?;
+    Ok(())
+}
+
+/// Copies the samples of a region to the staging memory.
+fn stage<R: Runtime>(run: &mut TileRun<'_, R>, region: &Region, from: &Source<'_>) -> GpuResult<()> {
+    let (bytes, channels) = (from.format.bytes(), run.plan.channels());
+    let row = region.width() * bytes;
+    let staging = run.slot.staging.get(row * region.height() * channels, |n| run.runtime.staging(n))?;
+    let rows = (0..channels).flat_map(|c| region.y.clone().map(move |y| (c, y)));
+    for ((c, y), to) in rows.zip(staging.chunks_exact_mut(row)) {
+        (from.row)(c, y, region.x.clone(), to);
+    }
+    Ok(())
+}
+
+/// Hands the samples of `core` out of the staging memory, which holds those of `region`.
+fn unstage<R: Runtime>(
+    run: &mut TileRun<'_, R>,
+    region: &Region,
+    core: &Region,
+    to: &mut Sink<'_>,
+) -> GpuResult<()> {
+    let bytes = to.format.bytes();
+    let row = region.width() * bytes;
+    let staging =
+        run.slot.staging.get(row * region.height() * run.plan.channels(), |n| run.runtime.staging(n))?;
+    let first = (core.x.start - region.x.start) * bytes;
+    for c in 0..run.plan.channels() {
+        for y in core.y.clone() {
+            let at = (c * region.height() + y - region.y.start) * row + first;
+            (to.row)(c, y, core.x.clone(), &staging[at..at + core.width() * bytes]);
+        }
+    }
+    Ok(())
+}

@@ -70,7 +70,7 @@ fn check_matches(params: &Params, w: usize, h: usize) -> usize {
     let Some(rt) = emulator() else { return 0 };
     let plane = picture(w, h, 25.0);
     let plan = Plan::new(params, w, h, &[25.0]).unwrap();
-    let (pass, g) = (&plan.passes[0], Geometry::new(&plan));
+    let (pass, g) = (&plan.passes[0], Geometry::new(&plan, w, h));
     let (guide, norms) = guide_planes(pass, &g, &plane);
     let kernel = TensorMatch::new(pass, rt.limits()).expect("a pass for the fast kernel");
     let module = rt.build(&kernel.program()).unwrap();
@@ -174,7 +174,7 @@ fn half_plane(g: &Geometry, plane: &Plane) -> Vec<u16> {
 
 /// One pass by the fast filter over the reference's groups; the division is done here.
 fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: Option<&Plane>) -> Plane {
-    let (g, w, h) = (Geometry::new(plan), plan.width, plan.height);
+    let (g, w, h) = (Geometry::new(plan, plan.width, plan.height), plan.width, plan.height);
     let guide = reference::Guide::new(pass, &basic.unwrap_or(noisy).view());
     let (columns, rows) = (grid(w, 8, pass.step), grid(h, 8, pass.step));
     let (side, r) = (2 * pass.radius as i32 + 1, pass.radius as i32);

@@ -98,19 +98,20 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
         across.forward(stack, m);
         let mean = stack[0][0];
         let kept = match (pass.shrink, b) {
-            (Shrink::Hard { lambda }, _) => hard(stack, relative, n, (lambda * sigma).powi(2)).max(1.0),
+            (Shrink::Hard { lambda }, _) => hard(stack, relative, n, (lambda * sigma).powi(2)),
             (Shrink::Wiener { mu2 }, Some(b)) => {
                 let pilot = &mut pilot[..m * n];
                 transform.load(b, layout, at, pilot);
                 across.forward(pilot, m);
-                wiener(stack, pilot, relative, n, mu2 * sigma * sigma).max(1e-6 * (m * n * n) as f32)
+                wiener(stack, pilot, relative, n, mu2 * sigma * sigma)
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
         };
         if pass.keeps_mean() {
             stack[0][0] = mean;
         }
-        let weight = pass.weight.of(kept);
+        // Groups with nothing left count as one coefficient.
+        let weight = pass.weight.of(kept.max(1.0));
         across.inverse(stack, m);
         transform.add(stack, weight, layout, at, sums);
         for (x, y) in at {

@@ -1,0 +1,479 @@
+//! What every GPU runtime is held to (the numerical contract, clauses 2 to 7): the same groups as the reference, entry
+//! by entry, and its pixels within rounding. A runtime instantiates these with [`suite!`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Format, Gpu, Scale, Sink, Source};
+use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
+use crate::device::Backend;
+use crate::device::gpu::Runtime;
+use crate::transform::Transform;
+use crate::{Cancel, Control, Error, Frame, Plane, PlaneView, metrics};
+
+/// Grey levels, over both passes: a coefficient within rounding of its threshold may fall on the other side.
+const TOLERANCE: f32 = 0.05;
+/// Grey levels, given the same basic estimate. The contract allows 0.25; in f32 more than this is a fault.
+const SECOND_PASS_TOLERANCE: f32 = 0.01;
+/// In dB.
+const PSNR_TOLERANCE: f64 = 0.01;
+
+/// Uniform numbers in 0..1.
+fn uniform(seed: u32) -> impl FnMut() -> f32 {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12345);
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 16_777_216.0
+    }
+}
+
+/// A picture with flat parts, edges and texture.
+fn clean(w: usize, h: usize) -> Plane {
+    let data = (0..w * h).map(|i| {
+        let (x, y) = ((i % w) as f32, (i / w) as f32);
+        let edge = if (x - y * 0.7) > 0.2 * w as f32 { 60.0 } else { 0.0 };
+        let texture = 20.0 * (x * 0.9).sin() * (y * 0.5).cos();
+        100.0 + edge + if y > h as f32 * 0.5 { texture } else { 0.0 }
+    });
+    Plane::from_vec(w, h, data.collect()).unwrap()
+}
+
+fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
+    let mut plane = clean(w, h);
+    let mut uniform = uniform(seed);
+    for v in plane.as_mut_slice() {
+        *v += sigma * ((0..12).map(|_| uniform()).sum::<f32>() - 6.0);
+    }
+    plane
+}
+
+fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
+    planes.iter().map(Plane::view).collect()
+}
+
+/// Largest difference of two planes; a NaN is as far as can be.
+fn worst(a: &Plane, b: &Plane) -> f32 {
+    assert_eq!((a.width(), a.height()), (b.width(), b.height()));
+    let differences = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).abs());
+    differences.fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
+}
+
+fn run<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) -> Vec<Plane> {
+    gpu.bm3d(plan, &views(noisy), &Control::new()).unwrap()
+}
+
+/// Small windows and groups, and taus that let the groups fill.
+fn small() -> Params {
+    let mut params = Profile::Np.params(25.0);
+    for pass in [&mut params.hard, &mut params.wiener] {
+        (pass.window, pass.group, pass.step) = (9, 8, 4);
+    }
+    (params.hard.tau, params.wiener.tau) = (3000.0, 600.0);
+    params
+}
+
+fn with(change: impl Fn(&mut PassParams)) -> Params {
+    let mut params = small();
+    change(&mut params.hard);
+    change(&mut params.wiener);
+    params
+}
+
+/// Both passes against the reference, the second also with the device's own basic estimate as its pilot.
+fn check<R: Runtime>(gpu: &Gpu<R>, params: &Params, w: usize, h: usize, sigma: &[f32]) {
+    let noisy: Vec<Plane> = (0..sigma.len()).map(|c| picture(w, h, sigma[c], c as u32)).collect();
+    check_planes(gpu, &Plan::new(params, w, h, sigma).unwrap(), &noisy);
+}
+
+fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
+    let want = reference::run(plan, &views(noisy));
+    let first = Plan { passes: plan.passes[..1].to_vec(), ..plan.clone() };
+    let basic = run(gpu, &first, noisy);
+    for (c, (got, want)) in basic.iter().zip(&want.basic).enumerate() {
+        let off = worst(got, want);
+        assert!(off < TOLERANCE, "pass 1, channel {c}: off by {off} with {plan:#?}");
+    }
+    if plan.passes.len() > 1 {
+        let got = gpu.wiener(plan, &views(noisy), &views(&want.basic)).unwrap();
+        for (c, (got, want)) in got.iter().zip(&want.last).enumerate() {
+            let off = worst(got, want);
+            assert!(off < SECOND_PASS_TOLERANCE, "pass 2, channel {c}: off by {off} with {plan:#?}");
+        }
+    }
+}
+
+/// The groups of every reference against those of the reference implementation.
+fn check_groups<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, plane: &Plane) {
+    for (index, pass) in plan.passes.iter().enumerate() {
+        let got = gpu.groups(plan, index, &plane.view()).unwrap();
+        let guide = reference::Guide::new(pass, &plane.view());
+        let (ys, xs) = (grid(plan.height, pass.patch, pass.step), grid(plan.width, pass.patch, pass.step));
+        assert_eq!(got.len(), xs.len() * ys.len());
+        let places = ys.iter().flat_map(|&y| xs.iter().map(move |&x| (x, y)));
+        for ((x, y), got) in places.zip(&got) {
+            let want: Vec<Match> = guide.group(pass, x, y);
+            assert_eq!(got, &want, "pass {} at {x}, {y} with {pass:#?}", index + 1);
+        }
+    }
+}
+
+fn groups_params(window: usize, group: usize, tau: f32) -> Params {
+    let mut params = Profile::Original.params(25.0);
+    for pass in [&mut params.hard, &mut params.wiener] {
+        (pass.window, pass.group, pass.tau) = (window, group, tau);
+    }
+    params
+}
+
+pub(crate) fn groups_of_every_profile<R: Runtime>(gpu: &Gpu<R>) {
+    for profile in Profile::ALL {
+        for sigma in [25.0, 60.0] {
+            let plan = Plan::new(&profile.params(sigma), 61, 47, &[sigma]).unwrap();
+            check_groups(gpu, &plan, &picture(61, 47, sigma, 3));
+        }
+    }
+}
+
+pub(crate) fn groups_at_odd_sizes<R: Runtime>(gpu: &Gpu<R>) {
+    for (w, h) in [(8, 8), (9, 17), (17, 9), (8, 61), (97, 53)] {
+        let plan = Plan::new(&Profile::Original.params(25.0), w, h, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(w, h, 25.0, 4));
+    }
+}
+
+pub(crate) fn groups_at_every_step<R: Runtime>(gpu: &Gpu<R>) {
+    for step in 1..=8 {
+        let mut params = groups_params(21, 16, 2500.0);
+        (params.hard.step, params.wiener.step) = (step, step);
+        let plan = Plan::new(&params, 45, 41, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(45, 41, 25.0, 5));
+    }
+}
+
+pub(crate) fn groups_of_every_size<R: Runtime>(gpu: &Gpu<R>) {
+    for group in [1, 2, 4, 8, 16, 32, 64, 128] {
+        let plan = Plan::new(&groups_params(27, group, 3000.0), 45, 38, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(45, 38, 25.0, 6));
+    }
+}
+
+pub(crate) fn groups_in_every_window<R: Runtime>(gpu: &Gpu<R>) {
+    // Beyond 97 windows reach further than the margin of the planes, and local memory holds them in bands.
+    for window in [1, 3, 5, 9, 15, 39, 59, 75, 101, 127] {
+        let mut params = groups_params(window, 16, 2500.0);
+        (params.hard.step, params.wiener.step) = (8, 8);
+        let plan = Plan::new(&params, 150, 37, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(150, 37, 25.0, 7));
+    }
+}
+
+pub(crate) fn groups_of_every_patch<R: Runtime>(gpu: &Gpu<R>) {
+    for patch in 4..=16 {
+        let mut params = groups_params(21, 16, 2500.0);
+        for pass in [&mut params.hard, &mut params.wiener] {
+            (pass.patch, pass.step) = (patch, 4);
+        }
+        let plan = Plan::new(&params, 41, 38, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(41, 38, 25.0, 8));
+    }
+}
+
+pub(crate) fn groups_at_every_distance<R: Runtime>(gpu: &Gpu<R>) {
+    for tau in [0.0, 40.0, 900.0, 20_000.0, 65_025.0] {
+        let plan = Plan::new(&groups_params(19, 16, tau), 45, 38, &[25.0]).unwrap();
+        check_groups(gpu, &plan, &picture(45, 38, 25.0, 9));
+    }
+}
+
+pub(crate) fn groups_of_ties<R: Runtime>(gpu: &Gpu<R>) {
+    // Flat: every candidate ties. Stripes and coarse steps: many do.
+    let flat = Plane::from_vec(60, 50, vec![77.0; 3000]).unwrap();
+    let stripes = |period: usize| {
+        let data = (0..3000).map(|i| if i % 60 / period % 2 == 0 { 60.0 } else { 180.0 });
+        Plane::from_vec(60, 50, data.collect()).unwrap()
+    };
+    let mut noise = uniform(11);
+    let coarse =
+        Plane::from_vec(60, 50, (0..3000).map(|_| (noise() * 2.0).floor() * 8.0 + 100.0).collect()).unwrap();
+    for plane in [flat, stripes(1), stripes(5), coarse] {
+        for (window, group) in [(39, 16), (39, 32), (15, 8), (39, 2), (39, 128), (7, 16)] {
+            let plan = Plan::new(&groups_params(window, group, 400.0), 60, 50, &[25.0]).unwrap();
+            check_groups(gpu, &plan, &plane);
+        }
+    }
+}
+
+pub(crate) fn pixels_of_every_profile<R: Runtime>(gpu: &Gpu<R>) {
+    for profile in Profile::ALL {
+        for sigma in [25.0, 60.0] {
+            check(gpu, &profile.params(sigma), 45, 38, &[sigma]);
+        }
+    }
+}
+
+pub(crate) fn pixels_at_odd_sizes<R: Runtime>(gpu: &Gpu<R>) {
+    for (w, h) in [(8, 8), (9, 17), (17, 9), (8, 61), (97, 53)] {
+        check(gpu, &Profile::Normal.params(25.0), w, h, &[25.0]);
+    }
+}
+
+pub(crate) fn pixels_at_every_step<R: Runtime>(gpu: &Gpu<R>) {
+    for step in 1..=8 {
+        let mut params = Profile::Original.params(25.0);
+        (params.hard.step, params.wiener.step) = (step, step);
+        (params.hard.window, params.wiener.window) = (13, 9);
+        check(gpu, &params, 45, 41, &[25.0]);
+    }
+}
+
+pub(crate) fn pixels_of_every_transform<R: Runtime>(gpu: &Gpu<R>) {
+    for transform in Transform::ALL {
+        for patch in [4, 5, 8, 11, 16].into_iter().filter(|&n| transform.check(n).is_ok()) {
+            check(gpu, &with(|p| (p.patch, p.transform) = (patch, transform)), 31, 26, &[25.0]);
+        }
+    }
+}
+
+pub(crate) fn pixels_of_every_group<R: Runtime>(gpu: &Gpu<R>) {
+    for stack in Transform::ALL {
+        for group in [1, 2, 4, 8, 16, 32, 64, 128] {
+            let params = with(|p| {
+                (p.stack, p.group, p.step) = (stack, group, 8);
+                (p.window, p.tau) = (27, 6000.0);
+            });
+            check(gpu, &params, 28, 25, &[25.0]);
+        }
+    }
+}
+
+pub(crate) fn pixels_with_exact_variances<R: Runtime>(gpu: &Gpu<R>) {
+    for stack in Transform::ALL {
+        for group in [1, 2, 4, 8, 16, 32] {
+            let params = with(|p| {
+                (p.stack, p.group, p.step, p.exact) = (stack, group, 8, true);
+                (p.window, p.tau) = (13, 6000.0);
+            });
+            check(gpu, &params, 25, 20, &[25.0]);
+        }
+    }
+    for patch in [4, 8, 16] {
+        check(gpu, &with(|p| (p.patch, p.exact) = (patch, true)), 27, 24, &[25.0]);
+    }
+}
+
+pub(crate) fn pixels_with_every_weight_and_window<R: Runtime>(gpu: &Gpu<R>) {
+    for weight in [Weight::Variance, Weight::Deviation] {
+        for beta in [0.0, 2.0, 12.0] {
+            check(gpu, &with(|p| (p.weight, p.beta) = (weight, beta)), 32, 29, &[25.0]);
+        }
+    }
+    for (lambda, mu2) in [(0.0, 1.0), (1.0, 0.2), (5.0, 4.0)] {
+        let mut params = small();
+        (params.lambda, params.mu2) = (lambda, mu2);
+        check(gpu, &params, 40, 31, &[25.0]);
+    }
+}
+
+pub(crate) fn colour_channels_share_groups<R: Runtime>(gpu: &Gpu<R>) {
+    check(gpu, &Profile::Normal.params(25.0), 40, 33, &[14.4, 17.7, 15.3]);
+}
+
+pub(crate) fn patches_differ_between_passes<R: Runtime>(gpu: &Gpu<R>) {
+    for (hard, wiener) in [(8, 11), (12, 8), (4, 16)] {
+        let mut params = with(|p| p.transform = Transform::Dct);
+        (params.hard.patch, params.wiener.patch) = (hard, wiener);
+        check(gpu, &params, 37, 30, &[25.0]);
+    }
+}
+
+pub(crate) fn psnr_is_that_of_the_reference<R: Runtime>(gpu: &Gpu<R>) {
+    let (w, h) = (96, 80);
+    let grey = |p: Plane| Frame::grey(p, 255.0).unwrap();
+    let truth = grey(clean(w, h));
+    for (profile, sigma) in [(Profile::Fast, 15.0), (Profile::Middle, 25.0), (Profile::Original, 50.0)] {
+        let noisy = [picture(w, h, sigma, 7)];
+        let plan = Plan::new(&profile.params(sigma), w, h, &[sigma]).unwrap();
+        let psnr = |p: &Plane| metrics::psnr(&truth, &grey(p.clone())).unwrap().all;
+        let want = psnr(&reference::run(&plan, &views(&noisy)).last[0]);
+        let got = psnr(&run(gpu, &plan, &noisy)[0]);
+        assert!(want > psnr(&noisy[0]) + 3.0, "{profile:?}: the reference gains too little: {want}");
+        assert!((got - want).abs() < PSNR_TOLERANCE, "{profile:?}: {got} and {want} dB");
+    }
+}
+
+pub(crate) fn tiles_give_the_picture<R: Runtime>(gpu: &Gpu<R>, tiled: &dyn Fn(usize) -> Gpu<R>) {
+    let mut params = Profile::Original.params(25.0);
+    for pass in [&mut params.hard, &mut params.wiener] {
+        (pass.window, pass.group) = (11, 8);
+    }
+    params.wiener.step = 5;
+    let noisy = [picture(200, 131, 25.0, 12), picture(200, 131, 12.0, 13)];
+    let plan = Plan::new(&params, 200, 131, &[25.0, 12.0]).unwrap();
+    let want = run(gpu, &plan, &noisy);
+    for side in [48, 90, 131] {
+        let got = run(&tiled(side), &plan, &noisy);
+        // Sums differ in the order of the additions only. The matching plane of pass 2 is rounded from them: a value
+        // on the edge of a step may fall to either side and change a group, so a few pixels may be further off.
+        for (c, (got, want)) in got.iter().zip(&want).enumerate() {
+            let pairs = got.as_slice().iter().zip(want.as_slice());
+            let off = pairs.filter(|(a, b)| (*a - *b).abs() > 0.001).count();
+            assert!(
+                off <= 64 && worst(got, want) < 1.0,
+                "tiles of {side}, channel {c}: {off} pixels are off"
+            );
+        }
+    }
+}
+
+/// Samples of every format in and out against the float result.
+pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
+    let (w, h) = (43, 31);
+    let plan = Plan::new(&Profile::Fast.params(20.0), w, h, &[20.0]).unwrap();
+    let whole = |white: f32| {
+        let scale = white / 255.0;
+        let noisy = picture(w, h, 20.0, 14);
+        noisy.as_slice().iter().map(|v| (v * scale).round().clamp(0.0, white)).collect::<Vec<f32>>()
+    };
+    let run = |format: Format, white: f32, bytes: Vec<u8>| -> Vec<u8> {
+        let n = format.bytes();
+        let mut out = vec![0; bytes.len()];
+        let source = Source {
+            format,
+            row: Box::new(|_, y, x, to| {
+                to.copy_from_slice(&bytes[(y * w + x.start) * n..(y * w + x.end) * n])
+            }),
+        };
+        let mut sink = Sink {
+            format,
+            row: Box::new(|_, y, x, from| {
+                out[(y * w + x.start) * n..(y * w + x.end) * n].copy_from_slice(from)
+            }),
+        };
+        let scale = Scale { factor: 255.0 / white, white };
+        gpu.run(&plan, &source, &mut sink, scale, &Control::new()).unwrap();
+        drop(sink);
+        out
+    };
+    for (format, white) in
+        [(Format::U8, 255.0), (Format::U16, 65535.0), (Format::U16, 1023.0), (Format::F32, 1.0)]
+    {
+        let samples = if format == Format::F32 {
+            picture(w, h, 20.0, 14).as_slice().iter().map(|v| v / 255.0).collect()
+        } else {
+            whole(white)
+        };
+        let bytes: Vec<u8> = match format {
+            Format::U8 => samples.iter().map(|&v| v as u8).collect(),
+            Format::U16 => samples.iter().flat_map(|&v| (v as u16).to_ne_bytes()).collect(),
+            Format::F32 => samples.iter().flat_map(|v| v.to_ne_bytes()).collect(),
+        };
+        let out = run(format, white, bytes);
+        let got: Vec<f32> = match format {
+            Format::U8 => out.iter().map(|&v| v.into()).collect(),
+            Format::U16 => out.chunks_exact(2).map(|b| u16::from_ne_bytes([b[0], b[1]]).into()).collect(),
+            Format::F32 => out.as_chunks().0.iter().map(|&b| f32::from_ne_bytes(b)).collect(),
+        };
+        let plane = Plane::from_vec(w, h, samples.iter().map(|v| v * (255.0 / white)).collect()).unwrap();
+        let want = reference::run(&plan, &[plane.view()]);
+        for (got, want) in got.iter().zip(want.last[0].as_slice()) {
+            // Half a sample of rounding, and what the passes are off.
+            let step = if format == Format::F32 { 0.0 } else { 0.5 };
+            let (want, slack) = (want * white / 255.0, step + TOLERANCE * white / 255.0);
+            let want = if format == Format::F32 { want } else { want.clamp(0.0, white) };
+            assert!((got - want).abs() <= slack, "{format:?} with white {white}: {got} and {want}");
+            assert!(format == Format::F32 || got.fract() == 0.0);
+        }
+    }
+}
+
+pub(crate) fn prefilters_are_refused_by_name<R: Runtime>(gpu: &Gpu<R>) {
+    let mut params = small();
+    params.hard.lambda2d = 2.0;
+    let noisy = [picture(20, 20, 25.0, 1)];
+    let plan = Plan::new(&params, 20, 20, &[25.0]).unwrap();
+    let e = gpu.bm3d(&plan, &views(&noisy), &Control::new()).unwrap_err();
+    assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("hard.lambda2d"), "{e}");
+}
+
+pub(crate) fn work_is_reported_and_can_be_stopped<R: Runtime>(gpu: &Gpu<R>) {
+    let noisy = [picture(64, 48, 25.0, 1)];
+    let plan = Plan::new(&Profile::Fast.params(25.0), 64, 48, &[25.0]).unwrap();
+    let last = Arc::new(AtomicU64::new(0));
+    let seen = last.clone();
+    let control = Control::new().with_progress(Arc::new(move |p| {
+        assert!(p.done <= p.total && p.done > seen.swap(p.done, Ordering::Relaxed));
+    }));
+    gpu.bm3d(&plan, &views(&noisy), &control).unwrap();
+    assert_eq!(last.load(Ordering::Relaxed), 4);
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let control = Control::new().with_cancel(cancel);
+    assert!(matches!(gpu.bm3d(&plan, &views(&noisy), &control), Err(Error::Cancelled)));
+}
+
+pub(crate) fn threads_share_the_device<R: Runtime>(gpu: &Gpu<R>) {
+    let sizes = [(64, 48), (33, 70), (50, 50), (90, 20), (64, 48)];
+    std::thread::scope(|scope| {
+        for (i, (w, h)) in sizes.into_iter().enumerate() {
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    let noisy = [picture(w, h, 25.0, i as u32)];
+                    let plan = Plan::new(&Profile::Fast.params(25.0), w, h, &[25.0]).unwrap();
+                    let want = reference::run(&plan, &views(&noisy));
+                    let off = worst(&run(gpu, &plan, &noisy)[0], &want.last[0]);
+                    assert!(off < TOLERANCE, "{w} x {h}: off by {off}");
+                }
+            });
+        }
+    });
+}
+
+pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
+    let noisy = picture(64, 48, 25.0, 1);
+    let plan = Plan::new(&Profile::Fast.params(25.0), 64, 48, &[25.0]).unwrap();
+    let views = [noisy.view()];
+    let times =
+        gpu.timed(&plan, &super::planes_source(&views), Scale { factor: 1.0, white: 255.0 }, 3).unwrap();
+    assert_eq!(times.total.len(), 3);
+    let names: Vec<_> = times.stages.iter().map(|(n, _)| *n).collect();
+    assert!(
+        names.contains(&"match 1") && names.contains(&"filter 2") && names.contains(&"finish 2"),
+        "{names:?}"
+    );
+    assert!(times.device_bytes > 64 * 48 * 20 && times.total.iter().all(|t| *t >= 0.0));
+}
+
+/// One test per clause for a runtime. `$gpu` is `Option<&Gpu<_>>`, `None` where there is no device; `$open(side)` gives
+/// an `Option<Gpu<_>>` that works in tiles.
+macro_rules! suite {
+    ($gpu:expr, $open:expr; $($name:ident),+ $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                if let Some(gpu) = $gpu {
+                    crate::device::gpu::bm3d::conformance::$name(gpu);
+                }
+            }
+        )+
+
+        #[test]
+        fn tiles_give_the_picture() {
+            if let Some(gpu) = $gpu {
+                crate::device::gpu::bm3d::conformance::tiles_give_the_picture(gpu, &|side| $open(side).unwrap());
+            }
+        }
+    };
+    ($gpu:expr, $open:expr) => {
+        crate::device::gpu::bm3d::conformance::suite! {
+            $gpu, $open;
+            groups_of_every_profile, groups_at_odd_sizes, groups_at_every_step, groups_of_every_size,
+            groups_in_every_window, groups_of_every_patch, groups_at_every_distance, groups_of_ties,
+            pixels_of_every_profile, pixels_at_odd_sizes, pixels_at_every_step, pixels_of_every_transform,
+            pixels_of_every_group, pixels_with_exact_variances, pixels_with_every_weight_and_window,
+            colour_channels_share_groups, patches_differ_between_passes, psnr_is_that_of_the_reference,
+            samples_of_every_format, prefilters_are_refused_by_name, work_is_reported_and_can_be_stopped,
+            threads_share_the_device, stages_are_timed,
+        }
+    };
+}
+pub(crate) use suite;

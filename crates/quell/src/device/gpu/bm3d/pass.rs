@@ -1,0 +1,485 @@
+//! The stages of one tile, in the order in which the device gets them: ingest, then for each pass norms, match, filter
+//! and finish.
+
+use std::sync::Arc;
+
+use super::clock::Clock;
+use super::geometry::{Geometry, Grid, MARGIN, Region};
+use super::library::{Library, Loaded};
+use super::program::{self, FilterShape, Format, MatchShape, Path, PlaneFormat};
+use super::slot::{Buffers, Growing, Slot};
+use crate::bm3d::{PassPlan, Plan, Shrink};
+use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape};
+use crate::{Control, Error};
+
+/// Bytes of the matches of one band of references, at most.
+const MATCH_BYTES: usize = 64 << 20;
+/// Products of samples that one launch does per compute unit, at most: some milliseconds on a small GPU.
+const LAUNCH_PRODUCTS: usize = 1_000_000_000;
+/// Work-groups of the filter of any groups, and the scratch memory of all of them, at most.
+const SCRATCH_GROUPS: usize = 512;
+const SCRATCH_BYTES: usize = 128 << 20;
+
+/// The kernels of a plan.
+pub(crate) struct Kernels<R: Runtime> {
+    pub(crate) planes: PlaneFormat,
+    ingest: Arc<Loaded<R>>,
+    /// Of pilots that the caller brings, and of floats in general.
+    ingest_float: Arc<Loaded<R>>,
+    passes: Vec<PassKernels<R>>,
+}
+
+/// The kernels of one pass.
+struct PassKernels<R: Runtime> {
+    norms: Arc<Loaded<R>>,
+    matching: Matching<R>,
+    filter: Filter<R>,
+    finish: Arc<Loaded<R>>,
+}
+
+/// Who matches.
+enum Matching<R: Runtime> {
+    General { loaded: Arc<Loaded<R>>, shape: MatchShape },
+}
+
+/// Who filters.
+enum Filter<R: Runtime> {
+    General { loaded: Arc<Loaded<R>>, shape: FilterShape },
+}
+
+/// Which kernels a pass gets. The one place where the fast ones are chosen.
+fn path(_pass: &PassPlan, _limits: &Limits) -> Path {
+    Path::General
+}
+
+impl<R: Runtime> Kernels<R> {
+    /// Builds what is not built yet.
+    pub(crate) fn new(
+        runtime: &R,
+        library: &Library<R>,
+        plan: &Plan,
+        (from, to): (Format, Format),
+    ) -> GpuResult<Self> {
+        // Half planes are for plans that the fast kernels carry out from end to end.
+        let planes = PlaneFormat::Float;
+        let get = |p| library.get(runtime, p, None);
+        let passes = plan.passes.iter().map(|pass| {
+            let Path::General = path(pass, runtime.limits());
+            let shape = MatchShape::new(pass, runtime.limits(), false).ok_or_else(|| {
+                let reason = format!("a search window of {} does not fit", 2 * pass.radius + 1);
+                GpuError::Driver { call: "local memory", reason }
+            })?;
+            let matching = Matching::General { loaded: get(program::matching(pass, shape, false))?, shape };
+            let shape = FilterShape::new(pass, runtime.limits());
+            let tables = program::tables(pass, shape);
+            let loaded = library.get(runtime, program::filter(pass, shape, planes), Some(&tables))?;
+            Ok(PassKernels {
+                norms: get(program::norms(pass))?,
+                matching,
+                filter: Filter::General { loaded, shape },
+                finish: get(program::finish(pass, to, planes))?,
+            })
+        });
+        Ok(Self {
+            planes,
+            ingest: get(program::ingest(from, planes))?,
+            ingest_float: get(program::ingest(Format::F32, planes))?,
+            passes: passes.collect::<GpuResult<_>>()?,
+        })
+    }
+}
+
+/// Counts launches over all tiles and passes, and stops when the user wants.
+pub(crate) struct Steps<'a> {
+    pub(crate) control: &'a Control,
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+}
+
+impl Steps<'_> {
+    fn step(&mut self, stage: &'static str) {
+        self.done += 1;
+        self.control.report(self.done.min(self.total), self.total, stage);
+    }
+}
+
+/// Why a tile was not finished.
+pub(crate) enum Stop {
+    Gpu(GpuError),
+    Cancelled(Error),
+}
+
+impl From<GpuError> for Stop {
+    fn from(e: GpuError) -> Self {
+        Self::Gpu(e)
+    }
+}
+
+/// How samples become those of the 0..255 scale, and back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// Times samples that come in; samples that go out are divided by it.
+    pub(crate) factor: f32,
+    /// The largest integer sample that goes out.
+    pub(crate) white: f32,
+}
+
+/// One tile on its way through the device.
+pub(crate) struct TileRun<'a, R: Runtime> {
+    pub(crate) runtime: &'a R,
+    pub(crate) kernels: &'a Kernels<R>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) region: &'a Region,
+    pub(crate) slot: &'a mut Slot<R>,
+    pub(crate) geometry: Geometry,
+}
+
+fn int(v: usize) -> i32 {
+    v as i32
+}
+
+/// References in bands of rows: how many rows one launch takes.
+pub(crate) fn band_rows(pass: &PassPlan, grid: &Grid, limits: &Limits) -> usize {
+    let side = 2 * pass.radius + 1;
+    let products = side * side * pass.patch * pass.patch * grid.columns;
+    let by_time = LAUNCH_PRODUCTS.saturating_mul(limits.units.max(1)) / products;
+    let by_memory = MATCH_BYTES / (2 * pass.group * grid.columns);
+    by_time.min(by_memory).clamp(1, grid.rows)
+}
+
+/// Launches of match and filter that a tile takes: what progress is counted in.
+pub(crate) fn launches(plan: &Plan, region: &Region, limits: &Limits) -> u64 {
+    let bands = plan.passes.iter().map(|pass| {
+        let grid = Grid::new(pass, plan, region);
+        grid.rows.div_ceil(band_rows(pass, &grid, limits)) as u64
+    });
+    bands.sum::<u64>() * 2
+}
+
+impl<R: Runtime> TileRun<'_, R> {
+    fn channels(&self) -> usize {
+        self.plan.channels()
+    }
+
+    fn samples(&self) -> usize {
+        self.geometry.width * self.geometry.height
+    }
+
+    /// Takes the memory that all stages need, so that running out of it comes before any work.
+    pub(crate) fn allocate(&mut self, sample_bytes: usize) -> GpuResult<()> {
+        let (elements, channels, samples) = (self.geometry.elements(), self.channels(), self.samples());
+        let (plane_bytes, passes) = (elements * self.kernels.planes.bytes(), self.plan.passes.len());
+        let Slot { queue, staging, buffers } = &mut *self.slot;
+        let runtime = self.runtime;
+        staging.get(samples * channels * sample_bytes, |n| runtime.staging(n))?;
+        // New memory is zeroed: tiles may read margins that nothing writes.
+        let zeroed = |n: usize| -> GpuResult<R::Buffer> {
+            let n = n.next_multiple_of(4);
+            let buffer = runtime.alloc(n)?;
+            runtime.zero(queue, &buffer, n)?;
+            Ok(buffer)
+        };
+        let Buffers { samples: io, noisy, basic, guide, norms, sums, weights, .. } = buffers;
+        io.get(samples * channels * sample_bytes, zeroed)?;
+        let used = [
+            (noisy, plane_bytes, true),
+            (basic, plane_bytes, passes > 1),
+            (sums, 4 * elements, true),
+            (weights, 4 * elements, true),
+        ];
+        for (planes, bytes, used) in used {
+            planes.resize_with(planes.len().max(channels), Growing::default);
+            if used {
+                for plane in &mut planes[..channels] {
+                    plane.get(bytes, zeroed)?;
+                }
+            }
+        }
+        guide.get(elements, zeroed)?;
+        norms.get(4 * elements, zeroed)?;
+        Ok(())
+    }
+
+    /// Copies the staged samples to the device and spreads them into the planes.
+    pub(crate) fn ingest(&mut self, format: Format, scale: Scale, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.upload(format)?;
+        clock.lap(self.runtime, &self.slot.queue, "upload")?;
+        self.spread(&self.kernels.ingest.clone(), scale.factor, false, true)?;
+        clock.lap(self.runtime, &self.slot.queue, "ingest")
+    }
+
+    /// Copies staged float samples to the device as the basic estimate of every channel.
+    pub(crate) fn ingest_basic(&mut self) -> GpuResult<()> {
+        self.upload(Format::F32)?;
+        self.spread(&self.kernels.ingest_float.clone(), 1.0, true, true)
+    }
+
+    fn upload(&mut self, format: Format) -> GpuResult<()> {
+        let bytes = self.samples() * self.channels() * format.bytes();
+        let Slot { queue, staging, buffers } = &mut *self.slot;
+        let staging = staging.get(bytes, |n| self.runtime.staging(n))?;
+        let samples = buffers.samples.get(bytes, |n| self.runtime.alloc(n))?;
+        self.runtime.write(queue, samples, staging, bytes)
+    }
+
+    fn spread(&mut self, loaded: &Loaded<R>, factor: f32, basic: bool, guide: bool) -> GpuResult<()> {
+        let (g, centre) = (self.geometry, self.kernels.planes.centre());
+        let shape = Shape { grid: [g.width.div_ceil(128), g.height], items: 128, local: 0 };
+        let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
+        for c in 0..self.channels() {
+            let first = int(c * self.samples());
+            let Slot { queue, buffers, .. } = &mut *self.slot;
+            let planes = if basic { &mut buffers.basic } else { &mut buffers.noisy };
+            let plane = have(&mut planes[c])?;
+            let samples = have(&mut buffers.samples)?;
+            let (w, pitch) = (int(g.width), int(g.pitch));
+            if c == 0 && guide {
+                let guide = have(&mut buffers.guide)?;
+                let args = [
+                    Arg::Buffer(&*samples),
+                    Arg::Buffer(plane),
+                    Arg::Buffer(guide),
+                    Arg::I32(first),
+                    Arg::I32(w),
+                    Arg::I32(pitch),
+                    Arg::F32(factor),
+                    Arg::F32(centre),
+                    Arg::F32(step),
+                    Arg::F32(bias),
+                ];
+                self.runtime.launch(queue, loaded.kernel("bm3d_ingest_guide")?, shape, &args)?;
+            } else {
+                let args = [
+                    Arg::Buffer(&*samples),
+                    Arg::Buffer(plane),
+                    Arg::I32(first),
+                    Arg::I32(w),
+                    Arg::I32(pitch),
+                    Arg::F32(factor),
+                    Arg::F32(centre),
+                ];
+                self.runtime.launch(queue, loaded.kernel("bm3d_ingest")?, shape, &args)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes `from..`, and the result into the staging memory; it is there once the queue is finished.
+    pub(crate) fn passes(
+        &mut self,
+        from: usize,
+        format: Format,
+        scale: Scale,
+        clock: &mut Clock<R>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(), Stop> {
+        for index in from..self.plan.passes.len() {
+            self.norms(index)?;
+            clock.lap(self.runtime, &self.slot.queue, ["norms 1", "norms 2"][index])?;
+            self.groups(index, clock, steps)?;
+            let last = index + 1 == self.plan.passes.len();
+            for c in 0..self.channels() {
+                self.finish(index, c, last, scale)?;
+            }
+            clock.lap(self.runtime, &self.slot.queue, ["finish 1", "finish 2"][index])?;
+        }
+        self.download(format)?;
+        clock.lap(self.runtime, &self.slot.queue, "download")?;
+        Ok(())
+    }
+
+    fn download(&mut self, format: Format) -> GpuResult<()> {
+        let bytes = self.samples() * self.channels() * format.bytes();
+        let Slot { queue, staging, buffers } = &mut *self.slot;
+        let staging = staging.get(bytes, |n| self.runtime.staging(n))?;
+        self.runtime.read(queue, staging, have(&mut buffers.samples)?, bytes)
+    }
+
+    /// Norms of the patches on the matching plane.
+    pub(crate) fn norms(&mut self, index: usize) -> GpuResult<()> {
+        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
+        let strips = g.rows.div_ceil(program::norm_strip(pass));
+        let shape = Shape { grid: [g.pitch.div_ceil(128), strips], items: 128, local: 0 };
+        let args = [
+            Arg::Buffer(&*guide),
+            Arg::Buffer(norms),
+            Arg::I32(int(g.width)),
+            Arg::I32(int(g.height)),
+            Arg::I32(int(g.pitch)),
+            Arg::I32(int(g.rows)),
+        ];
+        let kernel = self.kernels.passes[index].norms.kernel("bm3d_norms")?;
+        self.runtime.launch(queue, kernel, shape, &args)
+    }
+
+    /// Matches and filters every band of references into the sums.
+    fn groups(&mut self, index: usize, clock: &mut Clock<R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
+        let pass = &self.plan.passes[index];
+        let grid = Grid::new(pass, self.plan, self.region);
+        let bytes = 4 * self.geometry.elements();
+        for c in 0..self.channels() {
+            let Slot { queue, buffers, .. } = &mut *self.slot;
+            self.runtime.zero(queue, have(&mut buffers.sums[c])?, bytes)?;
+            self.runtime.zero(queue, have(&mut buffers.weights[c])?, bytes)?;
+        }
+        clock.lap(self.runtime, &self.slot.queue, ["zero 1", "zero 2"][index])?;
+        let name = if index == 0 { "basic estimate" } else { "Wiener filter" };
+        let rows = band_rows(pass, &grid, self.runtime.limits());
+        for first in (0..grid.rows).step_by(rows) {
+            let band = Band { grid, first, rows: rows.min(grid.rows - first) };
+            steps.control.check().map_err(Stop::Cancelled)?;
+            self.matches(index, &band)?;
+            clock.lap(self.runtime, &self.slot.queue, ["match 1", "match 2"][index])?;
+            steps.step(name);
+            for c in 0..self.channels() {
+                self.filter(index, c, &band)?;
+            }
+            clock.lap(self.runtime, &self.slot.queue, ["filter 1", "filter 2"][index])?;
+            // Long work is waited for band by band: the user sees it go on, and can stop it.
+            if rows < grid.rows {
+                self.runtime.finish(&self.slot.queue)?;
+            }
+            steps.step(name);
+        }
+        Ok(())
+    }
+
+    /// Groups of a band of references.
+    pub(crate) fn matches(&mut self, index: usize, band: &Band) -> GpuResult<()> {
+        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
+        let bytes = 2 * pass.group * band.grid.columns * band.rows;
+        let matches = buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
+        let Matching::General { loaded, shape } = &self.kernels.passes[index].matching;
+        let args = [
+            Arg::Buffer(&*guide),
+            Arg::Buffer(norms),
+            Arg::Buffer(matches),
+            Arg::I32(int(band.grid.columns)),
+            Arg::I32(int(band.grid.last_x)),
+            Arg::I32(int(band.grid.last_y)),
+            Arg::I32(int(band.first)),
+            Arg::I32(int(g.width)),
+            Arg::I32(int(g.height)),
+            Arg::I32(int(g.pitch)),
+            Arg::I32(pass.max_ssd as i32),
+        ];
+        let n = shape.neighbours;
+        let shape = Shape { grid: [band.grid.columns.div_ceil(n), band.rows], items: 32 * n, local: 0 };
+        self.runtime.launch(queue, loaded.kernel("bm3d_match")?, shape, &args)
+    }
+
+    fn filter(&mut self, index: usize, c: usize, band: &Band) -> GpuResult<()> {
+        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Filter::General { loaded, shape } = &self.kernels.passes[index].filter;
+        let sigma = pass.sigma[c];
+        let strength = match pass.shrink {
+            Shrink::Hard { lambda } => (lambda * sigma).powi(2),
+            Shrink::Wiener { mu2 } => mu2 * sigma * sigma,
+        };
+        let noisy = &*have(&mut buffers.noisy[c])?;
+        // The first pass has no pilot, and does not look.
+        let basic = if index > 0 { &*have(&mut buffers.basic[c])? } else { noisy };
+        let mut args = vec![
+            Arg::Buffer(noisy),
+            Arg::Buffer(basic),
+            Arg::Buffer(have(&mut buffers.matches)?),
+            Arg::Buffer(loaded.tables()?),
+            Arg::Buffer(have(&mut buffers.sums[c])?),
+            Arg::Buffer(have(&mut buffers.weights[c])?),
+            Arg::I32(int(band.grid.columns)),
+            Arg::I32(int(band.grid.last_x)),
+            Arg::I32(int(band.grid.last_y)),
+            Arg::I32(int(band.first)),
+            Arg::I32(int(g.pitch)),
+            Arg::F32(strength),
+        ];
+        let shape = match *shape {
+            FilterShape::Group { items } => Shape { grid: [band.grid.columns, band.rows], items, local: 0 },
+            FilterShape::Any { items, scratch } => {
+                let references = band.grid.columns * band.rows;
+                let groups = (SCRATCH_BYTES / (4 * scratch)).clamp(1, SCRATCH_GROUPS).min(references);
+                let runtime = self.runtime;
+                args.push(Arg::Buffer(buffers.scratch.get(4 * scratch * groups, |n| runtime.alloc(n))?));
+                args.push(Arg::I32(int(references)));
+                Shape { grid: [groups, 1], items, local: 0 }
+            }
+        };
+        self.runtime.launch(queue, loaded.kernel("bm3d_filter")?, shape, &args)
+    }
+
+    /// The estimate of a channel: the plane of the next pass, or samples to give back.
+    fn finish(&mut self, index: usize, c: usize, last: bool, scale: Scale) -> GpuResult<()> {
+        let (g, centre) = (self.geometry, self.kernels.planes.centre());
+        let first = int(c * self.samples());
+        let loaded = &self.kernels.passes[index].finish;
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let (sums, weights) = (have(&mut buffers.sums[c])?, have(&mut buffers.weights[c])?);
+        let shape = Shape { grid: [g.width.div_ceil(32), g.height.div_ceil(8)], items: 256, local: 0 };
+        let (w, h, pitch) = (int(g.width), int(g.height), int(g.pitch));
+        if last {
+            let args = [
+                Arg::Buffer(&*sums),
+                Arg::Buffer(weights),
+                Arg::Buffer(have(&mut buffers.samples)?),
+                Arg::I32(first),
+                Arg::I32(w),
+                Arg::I32(h),
+                Arg::I32(pitch),
+                Arg::F32(centre),
+                Arg::F32(1.0 / scale.factor),
+                Arg::F32(scale.white),
+            ];
+            self.runtime.launch(queue, loaded.kernel("bm3d_finish_samples")?, shape, &args)
+        } else if c == 0 {
+            let (step, bias) = quantiser(&self.plan.passes[index + 1]);
+            let args = [
+                Arg::Buffer(&*sums),
+                Arg::Buffer(weights),
+                Arg::Buffer(have(&mut buffers.basic[c])?),
+                Arg::Buffer(have(&mut buffers.guide)?),
+                Arg::I32(w),
+                Arg::I32(h),
+                Arg::I32(pitch),
+                Arg::F32(centre),
+                Arg::F32(step),
+                Arg::F32(bias),
+            ];
+            self.runtime.launch(queue, loaded.kernel("bm3d_finish_guide")?, shape, &args)
+        } else {
+            let args = [
+                Arg::Buffer(&*sums),
+                Arg::Buffer(weights),
+                Arg::Buffer(have(&mut buffers.basic[c])?),
+                Arg::I32(w),
+                Arg::I32(h),
+                Arg::I32(pitch),
+            ];
+            self.runtime.launch(queue, loaded.kernel("bm3d_finish_plane")?, shape, &args)
+        }
+    }
+}
+
+/// Some rows of references.
+pub(crate) struct Band {
+    pub(crate) grid: Grid,
+    pub(crate) first: usize,
+    pub(crate) rows: usize,
+}
+
+/// Step and bias of a pass's matching plane, as `MatchingPlane::quantise` has them.
+fn quantiser(pass: &PassPlan) -> (f32, f32) {
+    let step = 1.0 / pass.matching.scale;
+    (step, pass.matching.offset + 0.5 * step)
+}
+
+/// A buffer that [`TileRun::allocate`] has made.
+fn have<B>(buffer: &mut Growing<B>) -> GpuResult<&mut B> {
+    buffer.get(0, |_| Err(GpuError::Driver { call: "buffer", reason: "used before it was made".into() }))
+}
+
+const _: () = assert!(MARGIN.is_multiple_of(16));

@@ -1,0 +1,180 @@
+//! What one picture in work occupies: a queue, host memory to copy through, and device buffers. Kept for the next
+//! picture; several threads that call at once get a slot each, so that copies and small pictures overlap.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::device::gpu::{GpuResult, Runtime};
+
+/// Pictures in work at once: one being copied in, one filtered, one copied out.
+pub(crate) const SLOTS: usize = 3;
+
+/// A buffer that grows as needed.
+pub(crate) struct Growing<B>(Option<(B, usize)>);
+
+impl<B> Default for Growing<B> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<B> Growing<B> {
+    /// At least `bytes`; what was in it is lost if it has to grow.
+    pub(crate) fn get(
+        &mut self,
+        bytes: usize,
+        make: impl FnOnce(usize) -> GpuResult<B>,
+    ) -> GpuResult<&mut B> {
+        if self.0.as_ref().is_none_or(|(_, have)| *have < bytes) {
+            // The old one goes first: both may not fit.
+            self.0 = None;
+            self.0 = Some((make(bytes)?, bytes));
+        }
+        match &mut self.0 {
+            Some((buffer, _)) => Ok(buffer),
+            None => unreachable!("just made"),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
+/// Device memory of a slot. Planes have the layout of [`Geometry`](super::geometry::Geometry), one per channel.
+pub(crate) struct Buffers<R: Runtime> {
+    /// Samples as they come and go, channel by channel without gaps.
+    pub(crate) samples: Growing<R::Buffer>,
+    pub(crate) noisy: Vec<Growing<R::Buffer>>,
+    pub(crate) basic: Vec<Growing<R::Buffer>>,
+    /// The matching plane, a byte per sample.
+    pub(crate) guide: Growing<R::Buffer>,
+    /// Squared norms of the patches on it.
+    pub(crate) norms: Growing<R::Buffer>,
+    /// Displacements of the groups of a band of references.
+    pub(crate) matches: Growing<R::Buffer>,
+    pub(crate) sums: Vec<Growing<R::Buffer>>,
+    pub(crate) weights: Vec<Growing<R::Buffer>>,
+    /// For the filter of any groups.
+    pub(crate) scratch: Growing<R::Buffer>,
+}
+
+impl<R: Runtime> Default for Buffers<R> {
+    fn default() -> Self {
+        Self {
+            samples: Growing::default(),
+            noisy: Vec::new(),
+            basic: Vec::new(),
+            guide: Growing::default(),
+            norms: Growing::default(),
+            matches: Growing::default(),
+            sums: Vec::new(),
+            weights: Vec::new(),
+            scratch: Growing::default(),
+        }
+    }
+}
+
+impl<R: Runtime> Buffers<R> {
+    /// Device memory taken, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let single = [&self.samples, &self.guide, &self.norms, &self.matches, &self.scratch];
+        let planes = [&self.noisy, &self.basic, &self.sums, &self.weights];
+        single.into_iter().chain(planes.into_iter().flatten()).map(Growing::bytes).sum()
+    }
+}
+
+/// One picture's place on the device.
+pub(crate) struct Slot<R: Runtime> {
+    pub(crate) queue: R::Queue,
+    pub(crate) staging: Growing<R::Staging>,
+    pub(crate) buffers: Buffers<R>,
+}
+
+/// The slots of a device.
+pub(crate) struct Slots<R: Runtime> {
+    state: Mutex<State<R>>,
+    returned: Condvar,
+}
+
+struct State<R: Runtime> {
+    free: Vec<Slot<R>>,
+    made: usize,
+}
+
+impl<R: Runtime> Default for Slots<R> {
+    fn default() -> Self {
+        Self { state: Mutex::new(State { free: Vec::new(), made: 0 }), returned: Condvar::new() }
+    }
+}
+
+impl<R: Runtime> Slots<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A slot; waits while all are taken.
+    pub(crate) fn take(&self, runtime: &R) -> GpuResult<Taken<'_, R>> {
+        let mut state = self.lock();
+        loop {
+            if let Some(slot) = state.free.pop() {
+                return Ok(Taken { slots: self, slot: Some(slot) });
+            }
+            if state.made < SLOTS {
+                let slot = Slot {
+                    queue: runtime.queue()?,
+                    staging: Growing::default(),
+                    buffers: Buffers::default(),
+                };
+                state.made += 1;
+                return Ok(Taken { slots: self, slot: Some(slot) });
+            }
+            state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives the memory of slots that nobody uses back to the device.
+    pub(crate) fn shrink(&self) {
+        let mut state = self.lock();
+        let idle = std::mem::take(&mut state.free);
+        state.made -= idle.len();
+    }
+}
+
+/// A slot in use.
+pub(crate) struct Taken<'a, R: Runtime> {
+    slots: &'a Slots<R>,
+    slot: Option<Slot<R>>,
+}
+
+impl<R: Runtime> Taken<'_, R> {
+    /// Drops the slot instead of giving it back: after an error its queue may still be at work.
+    pub(crate) fn discard(mut self) {
+        self.slot = None;
+    }
+}
+
+impl<R: Runtime> Deref for Taken<'_, R> {
+    type Target = Slot<R>;
+    fn deref(&self) -> &Slot<R> {
+        self.slot.as_ref().unwrap_or_else(|| unreachable!("there until dropped"))
+    }
+}
+
+impl<R: Runtime> DerefMut for Taken<'_, R> {
+    fn deref_mut(&mut self) -> &mut Slot<R> {
+        self.slot.as_mut().unwrap_or_else(|| unreachable!("there until dropped"))
+    }
+}
+
+impl<R: Runtime> Drop for Taken<'_, R> {
+    fn drop(&mut self) {
+        let mut state = self.slots.lock();
+        match self.slot.take() {
+            Some(slot) => state.free.push(slot),
+            None => state.made -= 1,
+        }
+        drop(state);
+        self.slots.returned.notify_one();
+    }
+}

@@ -1,9 +1,14 @@
 //! The builder that most programs need: method, noise, device; then frame in, frame out.
 
+use std::sync::Arc;
+
 use crate::bm3d::{PARAMETERS, Params, Plan, Profile};
-use crate::device::{self, Backend, DeviceOptions};
+use crate::device::{
+    self, Backend, DeviceOptions, DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut, filter_planes,
+};
+use crate::frame::typical_range;
 use crate::noise::{Estimator, estimate};
-use crate::{ColorMode, Control, Device, Error, Frame, FrameView, Plane, PlaneView, Result};
+use crate::{ColorMode, Control, Device, Error, Frame, FrameView, Plane, Result};
 
 /// The noise of a picture: known, or to be estimated from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,17 +107,37 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Checks everything that can be checked without a picture, and starts the device.
+    /// Checks everything that can be checked without a picture, and starts the device (`auto` with the first picture).
     pub fn build(self) -> Result<Denoiser> {
+        self.check()?;
+        let backend = device::open(self.device, self.options)?;
+        Ok(Denoiser { spec: self, backend: backend.into() })
+    }
+
+    /// The same on a device that is started already: several denoisers can share it. Device and options that were set
+    /// here do not count.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use quell::{Denoiser, Device, bm3d::Profile, device};
+    /// let shared: Arc<dyn device::Backend> = device::open(Device::Cpu, Default::default())?.into();
+    /// let soft = Denoiser::bm3d(Profile::Fast).sigma(10.0).build_on(shared.clone())?;
+    /// let strong = Denoiser::bm3d(Profile::Fast).sigma(40.0).build_on(shared)?;
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn build_on(self, backend: Arc<dyn Backend>) -> Result<Denoiser> {
+        self.check()?;
+        Ok(Denoiser { spec: self, backend })
+    }
+
+    fn check(&self) -> Result<()> {
         if let Sigma::Known(s) = self.sigma {
             check_positive("sigma", s)?;
         }
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
         }
-        self.params(25.0, 1)?;
-        let backend = device::open(self.device, self.options)?;
-        Ok(Denoiser { spec: self, backend })
+        self.params(25.0, 1).map(|_| ())
     }
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
@@ -176,7 +201,7 @@ pub struct Denoised {
 /// A denoiser, built once and used for many pictures.
 pub struct Denoiser {
     spec: DenoiserBuilder,
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
 }
 
 impl std::fmt::Debug for Denoiser {
@@ -191,9 +216,14 @@ impl Denoiser {
         DenoiserBuilder { profile, ..Default::default() }
     }
 
-    /// The device in use.
+    /// The device in use; `auto` starts it to tell.
     pub fn device(&self) -> device::DeviceInfo {
         self.backend.info()
+    }
+
+    /// The device itself.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     /// Denoises a picture.
@@ -212,14 +242,27 @@ impl Denoiser {
         if sigma <= 0.0 {
             return Ok(None);
         }
-        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / frame.white();
-        let params = self.spec.params(sigma255, frame.channels())?;
-        let sigmas = channel_sigmas(&frame, &params, sigma255);
-        let (low, high) = frame.range();
-        let scale = 255.0 / frame.white();
-        let plan =
-            Plan::new(&params, frame.width(), frame.height(), &sigmas)?.for_range(low * scale, high * scale);
-        Ok(Some(Resolved { sigma, sigma255, params, plan, channels: frame.channels() }))
+        let job =
+            self.plan(sigma, frame.width(), frame.height(), frame.channels(), frame.white(), frame.range())?;
+        Ok(Some(job))
+    }
+
+    /// Parameters and plan for a picture with noise `sigma` and samples in `range`, all in its own units.
+    fn plan(
+        &self,
+        sigma: f32,
+        width: usize,
+        height: usize,
+        channels: usize,
+        white: f32,
+        range: (f32, f32),
+    ) -> Result<Resolved> {
+        let scale = 255.0 / white;
+        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / white;
+        let params = self.spec.params(sigma255, channels)?;
+        let sigmas = channel_sigmas(channels, &params, sigma255);
+        let plan = Plan::new(&params, width, height, &sigmas)?.for_range(range.0 * scale, range.1 * scale);
+        Ok(Resolved { sigma, sigma255, params, plan, channels })
     }
 
     /// Denoises a picture, reporting to and listening to `control`.
@@ -251,6 +294,120 @@ impl Denoiser {
         Frame::new(self.filter(&frame, job, control)?, frame.white())
     }
 
+    /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
+    /// GPU gets and returns no more bytes than there are. One plane is grey, three are red, green and blue; the noise
+    /// must be known ([`sigma`](DenoiserBuilder::sigma), in the units of the samples). Integers are rounded, and clipped
+    /// to `0..=white`.
+    ///
+    /// May be called from several threads at once; on a GPU that is what keeps it busy, with
+    /// [`lanes`](Backend::lanes) frames in work. What is in `to` after an error is undefined.
+    ///
+    /// ```
+    /// use quell::device::{Samples, SamplesMut};
+    /// use quell::{Control, Denoiser, bm3d::Profile};
+    ///
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).sigma(8.0).build()?;
+    /// let (width, height, white) = (64, 48, 255.0);
+    /// let frames: Vec<Vec<u8>> = (0..4).map(|i| vec![100 + i; width * height]).collect();
+    /// let mut clean = vec![vec![0u8; width * height]; frames.len()];
+    /// std::thread::scope(|threads| {
+    ///     for (frame, clean) in frames.iter().zip(&mut clean) {
+    ///         let denoiser = &denoiser;
+    ///         threads.spawn(move || {
+    ///             let (from, mut to) = ([Samples::U8(frame)], [SamplesMut::U8(clean)]);
+    ///             denoiser.denoise_samples(width, height, white, &from, &mut to, &Control::new())
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(clean[3], frames[3]);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn denoise_samples(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        from: &[Samples<'_>],
+        to: &mut [SamplesMut<'_>],
+        control: &Control,
+    ) -> Result<()> {
+        if from.len() != to.len() {
+            return Err(Error::Shape(format!("{} planes cannot become {}", from.len(), to.len())));
+        }
+        let formats: Vec<SampleFormat> = from.iter().map(Samples::format).collect();
+        let pixels = width.checked_mul(height).filter(|n| *n > 0);
+        if let Some(n) = from.iter().map(Samples::len).find(|n| Some(*n) != pixels) {
+            return Err(Error::Shape(format!("{n} samples cannot be a {width} x {height} plane")));
+        }
+        check_finite(width, from)?;
+        let job = self.plan_samples(width, height, white, &formats, || range(from))?;
+        let encoding = |color| Encoding { white, color };
+        match (from.len(), job.params.color) {
+            (1, _) => self.backend.bm3d_samples(&job.plan, from, encoding(None), to, control),
+            (_, ColorMode::Independent) => {
+                std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
+                    let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
+                    self.backend.bm3d_samples(&job.plan, from, encoding(None), to, &control.section(i, 3))
+                })
+            }
+            (_, mode) => self.backend.bm3d_samples(&job.plan, from, encoding(Some(mode)), to, control),
+        }
+    }
+
+    /// The same for a picture in the memory of a CUDA device; the result is left there, complete on return. Samples are
+    /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first.
+    pub fn denoise_device(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        from: &[DeviceSamples],
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        if from.len() != to.len() {
+            return Err(Error::Shape(format!("{} planes cannot become {}", from.len(), to.len())));
+        }
+        from.iter().chain(to).try_for_each(|s| s.check(width))?;
+        let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
+        let job = self.plan_samples(width, height, white, &formats, || (0.0, white))?;
+        let encoding = |color| Encoding { white, color };
+        match (from.len(), job.params.color) {
+            (1, _) => self.backend.bm3d_device(&job.plan, from, encoding(None), to, control),
+            (_, ColorMode::Independent) => std::iter::zip(from, to).try_for_each(|(from, to)| {
+                self.backend.bm3d_device(&job.plan, &[*from], encoding(None), &[*to], control)
+            }),
+            (_, mode) => self.backend.bm3d_device(&job.plan, from, encoding(Some(mode)), to, control),
+        }
+    }
+
+    /// The job for samples of known noise. `range` is asked only where the type does not keep them in `0..=white`.
+    fn plan_samples(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        formats: &[SampleFormat],
+        range: impl FnOnce() -> (f32, f32),
+    ) -> Result<Resolved> {
+        let channels = formats.len();
+        if channels != 1 && channels != 3 {
+            return Err(Error::Shape(format!(
+                "{channels} planes: 1 (grey) or 3 (red, green, blue) are needed"
+            )));
+        }
+        check_positive("white", white)?;
+        let Sigma::Known(sigma) = self.spec.sigma else {
+            return Err(Error::parameter("sigma", "auto", "must be given for samples"));
+        };
+        let bounded = |f: &SampleFormat| match f {
+            SampleFormat::U8 | SampleFormat::U16 => white >= f.white(),
+            SampleFormat::F32 => false,
+        };
+        let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
+        self.plan(sigma, width, height, channels, white, range)
+    }
+
     fn filter(&self, frame: &FrameView<'_>, job: &Resolved, control: &Control) -> Result<Vec<Plane>> {
         let scale = 255.0 / frame.white();
         let scaled: Vec<Plane>;
@@ -261,31 +418,39 @@ impl Denoiser {
             views = scaled.iter().map(Plane::view).collect();
         }
         let out = match (views.len(), job.params.color) {
-            (1, _) => self.backend.bm3d(&job.plan, &views, control)?,
+            (1, _) => filter_planes(&*self.backend, &job.plan, &views, None, control)?,
             (_, ColorMode::Independent) => views
                 .iter()
                 .enumerate()
                 .map(|(i, v)| Ok(self.backend.bm3d(&job.plan, &[*v], &control.section(i, 3))?.remove(0)))
                 .collect::<Result<_>>()?,
-            (_, mode) => {
-                let mut planes = mode.forward(&views);
-                let channels: Vec<PlaneView<'_>> =
-                    planes.iter().map(Plane::view).take(job.plan.channels()).collect();
-                let filtered = self.backend.bm3d(&job.plan, &channels, control)?;
-                for (plane, new) in planes.iter_mut().zip(filtered) {
-                    *plane = new;
-                }
-                mode.inverse(&planes)
-            }
+            (_, mode) => filter_planes(&*self.backend, &job.plan, &views, Some(mode), control)?,
         };
         Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
     }
 }
 
+/// The first NaN or infinity among float samples.
+fn check_finite(width: usize, planes: &[Samples<'_>]) -> Result<()> {
+    for (plane, samples) in planes.iter().enumerate() {
+        let Samples::F32(values) = samples else { continue };
+        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { plane, x: i % width, y: i / width, value: values[i] });
+        }
+    }
+    Ok(())
+}
+
+/// As [`FrameView::range`].
+fn range(planes: &[Samples<'_>]) -> (f32, f32) {
+    let n = planes[0].len();
+    typical_range(planes.len() * n, |i| planes[i / n].get(i % n))
+}
+
 /// Noise deviation of each channel that the device filters.
-fn channel_sigmas(frame: &FrameView<'_>, params: &Params, sigma: f32) -> Vec<f32> {
+fn channel_sigmas(channels: usize, params: &Params, sigma: f32) -> Vec<f32> {
     let gain = params.color.noise_gain().map(|g| g as f32 * sigma);
-    match (frame.channels(), params.color) {
+    match (channels, params.color) {
         (1, _) | (_, ColorMode::Independent) => vec![sigma],
         (_, ColorMode::Luma) => vec![gain[0]],
         _ => gain.to_vec(),

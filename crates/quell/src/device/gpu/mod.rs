@@ -4,6 +4,7 @@
 //! their order, and nothing of drivers.
 
 pub(crate) mod bm3d;
+pub(crate) mod notice;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -19,7 +19,7 @@ pub use choice::{Device, Which};
 pub use gpu::notice::on_notice;
 pub use info::{DeviceInfo, Kind, Problem};
 pub(crate) use samples::filter_planes;
-pub use samples::{DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut};
+pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
 
 use crate::bm3d::{self, Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};

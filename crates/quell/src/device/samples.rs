@@ -92,7 +92,7 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// Part of the samples.
+    /// Some of the samples.
     pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Samples<'a> {
         match self {
             Self::U8(v) => Samples::U8(&v[range]),
@@ -101,14 +101,13 @@ impl<'a> Samples<'a> {
         }
     }
 
-    /// As a plane, every sample times `scale`.
-    fn to_plane(self, width: usize, height: usize, scale: f32) -> Result<Plane> {
-        let data = match self {
+    /// As floats, every sample times `scale`.
+    pub fn to_floats(self, scale: f32) -> Vec<f32> {
+        match self {
             Self::U8(v) => v.iter().map(|&v| f32::from(v) * scale).collect(),
             Self::U16(v) => v.iter().map(|&v| f32::from(v) * scale).collect(),
             Self::F32(v) => v.iter().map(|&v| v * scale).collect(),
-        };
-        Plane::from_vec(width, height, data)
+        }
     }
 }
 
@@ -148,14 +147,64 @@ impl SamplesMut<'_> {
         }
     }
 
-    /// Writes a plane whose samples are to be multiplied by `scale`.
-    fn store(&mut self, plane: &[f32], scale: f32, white: f32) {
+    /// Copies samples of the same type to `at` and behind it.
+    pub(crate) fn copy(&mut self, at: usize, from: Samples<'_>) {
+        match (self, from) {
+            (Self::U8(to), Samples::U8(from)) => to[at..][..from.len()].copy_from_slice(from),
+            (Self::U16(to), Samples::U16(from)) => to[at..][..from.len()].copy_from_slice(from),
+            (Self::F32(to), Samples::F32(from)) => to[at..][..from.len()].copy_from_slice(from),
+            _ => unreachable!("samples are copied to their own type only"),
+        }
+    }
+
+    /// Writes floats, every one times `scale`; `white` is what integers are clipped to.
+    pub fn store(&mut self, plane: &[f32], scale: f32, white: f32) {
         // The cast of a float truncates, and keeps to the limits of the integer.
         let whole = |v: f32| (v * scale).clamp(0.0, white) + 0.5;
         match self {
             Self::U8(to) => to.iter_mut().zip(plane).for_each(|(to, &v)| *to = whole(v) as u8),
             Self::U16(to) => to.iter_mut().zip(plane).for_each(|(to, &v)| *to = whole(v) as u16),
             Self::F32(to) => to.iter_mut().zip(plane).for_each(|(to, &v)| *to = v * scale),
+        }
+    }
+}
+
+/// One plane of samples of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SampleBuffer {
+    /// 8-bit.
+    U8(Vec<u8>),
+    /// Up to 16-bit.
+    U16(Vec<u16>),
+    /// Float.
+    F32(Vec<f32>),
+}
+
+impl SampleBuffer {
+    /// Zeros.
+    pub fn new(format: SampleFormat, samples: usize) -> Self {
+        match format {
+            SampleFormat::U8 => Self::U8(vec![0; samples]),
+            SampleFormat::U16 => Self::U16(vec![0; samples]),
+            SampleFormat::F32 => Self::F32(vec![0.0; samples]),
+        }
+    }
+
+    /// The samples.
+    pub fn view(&self) -> Samples<'_> {
+        match self {
+            Self::U8(v) => Samples::U8(v),
+            Self::U16(v) => Samples::U16(v),
+            Self::F32(v) => Samples::F32(v),
+        }
+    }
+
+    /// The samples, to write into.
+    pub fn view_mut(&mut self) -> SamplesMut<'_> {
+        match self {
+            Self::U8(v) => SamplesMut::U8(v),
+            Self::U16(v) => SamplesMut::U16(v),
+            Self::F32(v) => SamplesMut::F32(v),
         }
     }
 }
@@ -265,7 +314,7 @@ pub(crate) fn by_conversion<B: Backend + ?Sized>(
 ) -> Result<()> {
     check_shape(plan, encoding, from, to)?;
     let scale = 255.0 / encoding.white;
-    let convert = |s: &Samples<'_>| s.to_plane(plan.width, plan.height, scale);
+    let convert = |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(scale));
     let planes = from.iter().map(convert).collect::<Result<Vec<Plane>>>()?;
     let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
     let out = filter_planes(backend, plan, &views, encoding.color, control)?;

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::{Backend, DeviceInfo, Encoding, SampleFormat, Samples, SamplesMut, Timing, samples};
+use super::{
+    Backend, DeviceInfo, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut, Timing, samples,
+};
 use crate::bm3d::{Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
@@ -185,14 +187,16 @@ impl Backend for Spread {
         let parts = self.share(plan, control, |device, plan, band, control| {
             let rows = band.read.start * width..band.read.end * width;
             let from: Vec<Samples<'_>> = from.iter().map(|s| s.part(rows.clone())).collect();
-            let mut out: Vec<Buffer> = formats.iter().map(|&f| Buffer::new(f, rows.len())).collect();
-            let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(Buffer::samples).collect();
+            let mut out: Vec<SampleBuffer> =
+                formats.iter().map(|&f| SampleBuffer::new(f, rows.len())).collect();
+            let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
             device.bm3d_samples(plan, &from, encoding, &mut to, control)?;
             Ok(out)
         })?;
         for (band, buffers) in &parts {
             for (to, part) in to.iter_mut().zip(buffers) {
-                part.copy(band, width, to);
+                let kept = band.kept();
+                to.copy(band.write.start * width, part.view().part(kept.start * width..kept.end * width));
             }
         }
         Ok(())
@@ -210,43 +214,6 @@ impl Backend for Spread {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.devices[0].bm3d_groups(plan, pass, guide)
-    }
-}
-
-/// Samples of a band.
-enum Buffer {
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    F32(Vec<f32>),
-}
-
-impl Buffer {
-    fn new(format: SampleFormat, samples: usize) -> Self {
-        match format {
-            SampleFormat::U8 => Self::U8(vec![0; samples]),
-            SampleFormat::U16 => Self::U16(vec![0; samples]),
-            SampleFormat::F32 => Self::F32(vec![0.0; samples]),
-        }
-    }
-
-    fn samples(&mut self) -> SamplesMut<'_> {
-        match self {
-            Self::U8(v) => SamplesMut::U8(v),
-            Self::U16(v) => SamplesMut::U16(v),
-            Self::F32(v) => SamplesMut::F32(v),
-        }
-    }
-
-    /// Copies the rows that the band delivers into the whole plane.
-    fn copy(&self, band: &Band, width: usize, to: &mut SamplesMut<'_>) {
-        let samples = |rows: Range<usize>| rows.start * width..rows.end * width;
-        let (into, out) = (samples(band.write.clone()), samples(band.kept()));
-        match (to, self) {
-            (SamplesMut::U8(to), Self::U8(from)) => to[into].copy_from_slice(&from[out]),
-            (SamplesMut::U16(to), Self::U16(from)) => to[into].copy_from_slice(&from[out]),
-            (SamplesMut::F32(to), Self::F32(from)) => to[into].copy_from_slice(&from[out]),
-            _ => unreachable!("a buffer has the format of the samples it is made for"),
-        }
     }
 }
 

@@ -123,6 +123,9 @@ fn what_makes_no_sense_is_refused() {
     bad[2 * W + 7] = f32::NAN;
     let e = go(&denoiser, W, 255.0, &[Samples::F32(&bad)], 1);
     assert!(matches!(e, Error::NotFinite { plane: 0, x: 7, y: 2, .. }), "{e}");
+    let short = &mut [SamplesMut::U8(&mut [0; 9])];
+    let e = denoiser.denoise_samples(W, H, 255.0, &one, short, &Control::new()).unwrap_err();
+    assert_eq!(e.to_string(), "9 samples cannot take a 45 x 38 plane");
     let tiny = denoiser.denoise_samples(
         3,
         2,

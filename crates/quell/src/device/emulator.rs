@@ -236,3 +236,29 @@ impl Runtime for Emulator {
         Ok(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::device::gpu::bm3d::Gpu;
+    use crate::device::{DeviceInfo, Kind};
+
+    fn first(tile: usize) -> Option<Gpu<Emulator>> {
+        let emulator = Emulator::new().inspect_err(|e| println!("skipped: {e}")).ok()?;
+        Some(Gpu::new(emulator, DeviceInfo::new(Kind::Cpu, "emulator"), tile))
+    }
+
+    fn shared() -> Option<&'static Gpu<Emulator>> {
+        static SHARED: OnceLock<Option<Gpu<Emulator>>> = OnceLock::new();
+        SHARED.get_or_init(|| first(0)).as_ref()
+    }
+
+    // The part of the suite that goes through the tensor kernels; the rest is the general kernels', which run elsewhere.
+    crate::device::gpu::bm3d::conformance::suite! {
+        shared(), first;
+        groups_at_odd_sizes, groups_of_ties, pixels_at_odd_sizes, colour_channels_share_groups,
+        psnr_is_that_of_the_reference, samples_of_every_format, work_is_reported_and_can_be_stopped,
+    }
+}

@@ -292,7 +292,7 @@ INLINE Constants load_constants(const float* c) {
 KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
     const ushort* __restrict__ noisy, const ushort* __restrict__ basic, const ushort* __restrict__ matches,
     float* __restrict__ sums, float* __restrict__ weights, const float* __restrict__ constants,
-    int width, int height, int pitch, int columns, int rows_of_references, int first_row, int last_row) {
+    int columns, int last_x, int last_y, int first_row, int last_row, int pitch) {
   DYNAMIC_LOCAL(local);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const int x0 = 4 * STEP * blockIdx.x - LEFT, y0 = 4 * STEP * (first_row / 4 + BLOCKS * blockIdx.y) - TOP;
@@ -321,7 +321,7 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
 #pragma unroll 1
   for (int i = 0, jx = 0, jy = 0; i < groups; i++) {
     const uint number = lane < GROUP ? next : 0xffffu;
-    const int ref_x = min(STEP * (4 * bx + jx), width - 8), ref_y = min(STEP * (4 * by + jy), height - 8);
+    const int ref_x = min(STEP * (4 * bx + jx), last_x), ref_y = min(STEP * (4 * by + jy), last_y);
     if (++jx == nx) {
       jx = 0;
       jy++;

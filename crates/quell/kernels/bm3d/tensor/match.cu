@@ -9,7 +9,8 @@
 //   select   hits are compacted, their SSD is computed exactly, sorted by (SSD, row, column) and cut to GROUP
 // A reference with too many hits (flat areas, ties) is put on a list for the general kernel.
 //
-// Options: STEP, RADIUS, GROUP (8, 16, 32), MARGIN, MAX_SSD, BLOCKS_X and BLOCKS_Y (warps of a work-group).
+// Options: STEP, RADIUS, GROUP (8, 16, 32), MARGIN, BLOCKS_X and BLOCKS_Y (warps of a work-group), MATCH_RESIDENT
+// (work-groups per multiprocessor).
 
 constexpr int SIDE = 2 * RADIUS + 1;
 constexpr int SPAN = 3 * STEP;              // from the first to the last reference of a block
@@ -94,7 +95,7 @@ template <bool EDGE> INLINE void bound_rows(int* best0, int* best1, const Refere
   norms += 8 * NORM_PITCH;
 }
 
-INLINE int2 find_bounds(const References& r, const uint* pixels, const int* norms) {
+INLINE int2 find_bounds(const References& r, const uint* pixels, const int* norms, uint max_ssd) {
   const int t = threadIdx.x & 3;
   int best0[BINS], best1[BINS];
 #pragma unroll
@@ -118,8 +119,8 @@ INLINE int2 find_bounds(const References& r, const uint* pixels, const int* norm
       for (int y = BOUND_Y0; y < BOUND_Y1; y += 8) bound_rows<true>(best0, best1, r, p, n, rows, y, out0, out1);
     }
   }
-  // SSD <= MAX_SSD implies v >= norm - 1 - MAX_SSD / 2.
-  const int reach = MAX_SSD / 2 + 1;
+  // SSD <= max_ssd implies v >= norm - 1 - max_ssd / 2.
+  const int reach = (int)(max_ssd / 2) + 1;
   return make_int2(max(quad_kth_largest<BINS, GROUP>(best0), r.norm0 - reach), max(quad_kth_largest<BINS, GROUP>(best1), r.norm1 - reach));
 }
 
@@ -167,7 +168,7 @@ INLINE uint exact_ssd(const uint* a, uint norm_a, const uint* b, int half_norm_b
 
 KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
     const uchar* __restrict__ guide, const int* __restrict__ norm, ushort* __restrict__ matches, uint* __restrict__ difficult,
-    int width, int height, int pitch, int columns, int rows_of_references, int first_row, int last_row) {
+    int columns, int rows_of_references, int last_x, int last_y, int first_row, int last_row, int pitch, uint max_ssd) {
   DYNAMIC_LOCAL(local);
   uint* pixels = (uint*)local;
   int* norms = (int*)(pixels + (TILE_ROWS + 7) * PITCH);
@@ -192,7 +193,6 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
   const int bx = blockIdx.x * BLOCKS_X + warp % BLOCKS_X, by = first_row / 4 + blockIdx.y * BLOCKS_Y + warp / BLOCKS_X;
   if (4 * bx >= columns || 4 * by >= last_row) return;
   // Origin of this block of references: even, and not behind its first reference.
-  const int last_x = width - 8, last_y = height - 8;
   const int origin_x = min(4 * STEP * bx, last_x & ~1), origin_y = min(4 * STEP * by, last_y & ~1);
   // Of the union window, in the tiles.
   const int window_y = origin_y - RADIUS - (block_y - TOP), pixel_x = origin_x - RADIUS - (block_x - LEFT), norm_x = origin_x - RADIUS - (block_x - NORM_LEFT);
@@ -214,7 +214,7 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
 
   const uint* candidates = window + (t >> 1) * PITCH + g + 4 * (t & 1);
   const int* candidate_norms = window_norms + 2 * t;
-  const int2 bound = find_bounds(r, candidates, candidate_norms);
+  const int2 bound = find_bounds(r, candidates, candidate_norms, max_ssd);
 
   // ---- scan
   uint* masks = (uint*)(norms + TILE_ROWS * NORM_PITCH) + warp * WARP_WORDS;
@@ -298,7 +298,7 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
       int x = e & 127, y = e >> 7 & 127, rx = ref.x & 127, ry = ref.x >> 7;
       uint ssd = exact_ssd(window + ry * PITCH + rx, ref.y, window + y * PITCH + x, window_norms[y * NORM_PITCH + x]);
       uint number = (y - ry + RADIUS) * SIDE + x - rx + RADIUS;
-      list[i] = x == rx && y == ry ? number : ssd > MAX_SSD ? NO_KEY : (ssd << 16) + number + (1u << 15);
+      list[i] = x == rx && y == ry ? number : ssd > max_ssd ? NO_KEY : (ssd << 16) + number + (1u << 15);
     }
     __syncwarp();
     const uint* mine = list + (quad_start >> shift & 0xffffu) + t;

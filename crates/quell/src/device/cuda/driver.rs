@@ -57,6 +57,13 @@ fn start() -> Result<Driver, Problem> {
     Ok(Driver { cuda, text })
 }
 
+/// Whether there is a driver with a device, working or not.
+pub(super) fn is_there(problem: &Problem) -> bool {
+    // SAFETY: as in `start`.
+    let library = unsafe { sys::is_culib_present() };
+    library && *problem != no_device()
+}
+
 fn no_driver() -> Problem {
     Problem::new("no NVIDIA driver (libcuda is not there)", "install the NVIDIA driver, 550 or newer")
 }

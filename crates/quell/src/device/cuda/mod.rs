@@ -24,7 +24,10 @@ pub use probe::self_test;
 pub(crate) use ptxas::usage;
 pub(crate) use runtime::CudaRuntime;
 
+use super::gpu::bm3d::Gpu;
 use super::gpu::{GpuError, GpuResult, Program, cache};
+use super::{DeviceInfo, DeviceOptions, Kind};
+use crate::device;
 use nvrtc::{Compiled, Failure, Nvrtc};
 
 /// The oldest devices that the general kernels run on.
@@ -118,6 +121,46 @@ fn problem(p: &driver::Properties, compiler: Result<&Nvrtc, Problem>) -> Option<
         return Some(Problem::new("its compute mode is Prohibited", "nvidia-smi --compute-mode=DEFAULT"));
     }
     compiler.and_then(|c| c.target(10 * p.major + p.minor)).err()
+}
+
+/// Every CUDA device for `quell devices`. Without a driver, or with one that has no device, there are none; a driver
+/// that is there and does not work is a line of its own.
+pub(crate) fn list() -> Vec<DeviceInfo> {
+    match devices() {
+        Ok(all) => all.iter().map(info).collect(),
+        Err(problem) if driver::is_there(&problem) => {
+            vec![DeviceInfo { problem: Some(broken(&problem)), ..DeviceInfo::new(Kind::Cuda, "cuda:0") }]
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+fn info(found: &Found) -> DeviceInfo {
+    DeviceInfo {
+        description: found.name.clone(),
+        detail: match &found.compiler {
+            Some(compiler) => format!("sm_{}{}, {compiler}", found.capability.0, found.capability.1),
+            None => format!("sm_{}{}", found.capability.0, found.capability.1),
+        },
+        units: found.units,
+        memory_bytes: Some(found.memory_bytes),
+        driver: found.driver.clone(),
+        problem: found.problem.as_ref().map(|p| device::Problem::missing(&p.reason, &p.hint)),
+        ..DeviceInfo::new(Kind::Cuda, format!("cuda:{}", found.index))
+    }
+}
+
+fn broken(problem: &Problem) -> device::Problem {
+    device::Problem::broken(&problem.reason, &problem.hint)
+}
+
+/// Starts device `index`.
+pub(crate) fn start(index: usize, options: DeviceOptions) -> crate::Result<Gpu<CudaRuntime>> {
+    let failed = |reason: String| crate::Error::Device { device: format!("cuda:{index}"), reason };
+    let all = devices().map_err(|p| failed(p.to_string()))?;
+    let runtime = open(index).map_err(|e| failed(e.to_string()))?;
+    let info = all.get(index).map_or_else(|| DeviceInfo::new(Kind::Cuda, format!("cuda:{index}")), info);
+    Ok(Gpu::new(runtime, info, options.tile))
 }
 
 /// Opens device `index`.

@@ -1,6 +1,7 @@
 //! The fast kernels: which passes they can take, their options and how they are started.
 
 use super::geometry::MARGIN;
+use super::program::PlaneFormat;
 use crate::bm3d::{PassPlan, Shrink, Weight};
 use crate::device::gpu::{Limits, Program, Shape};
 use crate::transform::{Matrix, Transform};
@@ -11,8 +12,6 @@ const MATCH: &str = include_str!("../../../../kernels/bm3d/tensor/match.cu");
 const VARIANCE: &str = include_str!("../../../../kernels/bm3d/tensor/variance.cu");
 const FILTER: &str = include_str!("../../../../kernels/bm3d/tensor/filter.cu");
 
-/// What is taken off samples before they become halves: the middle of the range.
-pub(crate) const CENTRE: f32 = 128.0;
 /// Samples further from the centre would lose precision as halves.
 pub(crate) const HALF_RANGE: std::ops::RangeInclusive<f32> = -128.0..=383.0;
 /// Weaker noise needs more precision than halves have.
@@ -24,7 +23,6 @@ pub(crate) struct TensorMatch {
     step: usize,
     radius: usize,
     group: usize,
-    max_ssd: u32,
     /// Warps of a work-group, each with a block of 4 x 4 references.
     blocks: [usize; 2],
     local: usize,
@@ -46,7 +44,7 @@ impl TensorMatch {
             return None;
         }
         let kernel = |blocks| {
-            let mut kernel = Self { step, radius, group, max_ssd: pass.max_ssd, blocks, local: 0 };
+            let mut kernel = Self { step, radius, group, blocks, local: 0 };
             kernel.local = kernel.local_bytes();
             kernel
         };
@@ -85,9 +83,14 @@ impl TensorMatch {
         (rows, columns)
     }
 
+    /// Dynamic local memory in bytes.
+    pub(crate) fn local(&self) -> usize {
+        self.local
+    }
+
     pub(crate) fn program(&self) -> Program {
         let mut program = Program {
-            name: "bm3d match",
+            name: "bm3d-match-tensor",
             sources: vec![DEVICE, SORT, MATCH],
             defines: Vec::new(),
             kernels: vec!["match_tensor"],
@@ -95,7 +98,6 @@ impl TensorMatch {
         program.define("STEP", self.step);
         program.define("RADIUS", self.radius);
         program.define("GROUP", self.group);
-        program.define("MAX_SSD", self.max_ssd);
         program.define("MARGIN", MARGIN);
         program.define("BLOCKS_X", self.blocks[0]);
         program.define("BLOCKS_Y", self.blocks[1]);
@@ -103,9 +105,9 @@ impl TensorMatch {
         program
     }
 
-    /// For reference rows `first..last` of `columns` references each; `first` is a multiple of 4.
-    pub(crate) fn shape(&self, columns: usize, rows: std::ops::Range<usize>) -> Shape {
-        let blocks = [columns.div_ceil(4), rows.len().div_ceil(4)];
+    /// For `rows` rows of `columns` references.
+    pub(crate) fn shape(&self, columns: usize, rows: usize) -> Shape {
+        let blocks = [columns.div_ceil(4), rows.div_ceil(4)];
         Shape {
             grid: [blocks[0].div_ceil(self.blocks[0]), blocks[1].div_ceil(self.blocks[1])],
             items: 32 * self.blocks[0] * self.blocks[1],
@@ -185,9 +187,14 @@ impl TensorFilter {
         4 * (tiles * rows * pitch + warp * self.blocks + table)
     }
 
+    /// Dynamic local memory in bytes.
+    pub(crate) fn local(&self) -> usize {
+        self.local
+    }
+
     pub(crate) fn program(&self) -> Program {
         let mut program = Program {
-            name: "bm3d filter",
+            name: "bm3d-filter-tensor",
             sources: vec![DEVICE, VARIANCE, FILTER],
             defines: Vec::new(),
             kernels: vec!["filter_tensor"],
@@ -204,10 +211,10 @@ impl TensorFilter {
         program
     }
 
-    /// For reference rows `first..last` of `columns` references each; `first` is a multiple of 4.
-    pub(crate) fn shape(&self, columns: usize, rows: std::ops::Range<usize>) -> Shape {
+    /// For `rows` rows of `columns` references.
+    pub(crate) fn shape(&self, columns: usize, rows: usize) -> Shape {
         Shape {
-            grid: [columns.div_ceil(4), rows.len().div_ceil(4).div_ceil(self.blocks)],
+            grid: [columns.div_ceil(4), rows.div_ceil(4).div_ceil(self.blocks)],
             items: 32 * self.blocks,
             local: self.local,
         }
@@ -232,7 +239,7 @@ impl TensorFilter {
             Shrink::Wiener { mu2 } => mu2,
         };
         let gain = forward.row(0).iter().sum::<f64>().powi(2) as f32;
-        c.extend([pass.sigma[channel], strength, gain * CENTRE]);
+        c.extend([pass.sigma[channel], strength, gain * PlaneFormat::Half.centre()]);
         c
     }
 }

@@ -1,7 +1,8 @@
 //! The fast kernels in the emulator, stage by stage, against the reference.
 
 use super::geometry::{Geometry, MARGIN};
-use super::tensor::{CENTRE, TensorFilter, TensorMatch};
+use super::program::PlaneFormat;
+use super::tensor::{TensorFilter, TensorMatch};
 use crate::bm3d::{Params, PassPlan, Plan, Profile, grid, reference};
 use crate::device::emulator::Emulator;
 use crate::device::gpu::{Arg, Runtime};
@@ -76,7 +77,7 @@ fn check_matches(params: &Params, w: usize, h: usize) -> usize {
     let module = rt.build(&kernel.program()).unwrap();
     let (columns, rows) = (grid(w, 8, pass.step), grid(h, 8, pass.step));
     let count = columns.len() * rows.len();
-    let shape = kernel.shape(columns.len(), 0..rows.len());
+    let shape = kernel.shape(columns.len(), rows.len());
     let entry = rt.kernel(&module, "match_tensor", shape.local).unwrap();
     let (guide, norms) = (upload(&rt, &guide), upload(&rt, &norms));
     let (matches, difficult) =
@@ -87,13 +88,14 @@ fn check_matches(params: &Params, w: usize, h: usize) -> usize {
         Arg::Buffer(&norms),
         Arg::Buffer(&matches),
         Arg::Buffer(&difficult),
-        int(w),
-        int(h),
-        int(g.pitch),
         int(columns.len()),
         int(rows.len()),
+        int(w - 8),
+        int(h - 8),
         int(0),
         int(rows.len()),
+        int(g.pitch),
+        int(pass.max_ssd as usize),
     ];
     rt.launch(&(), &entry, shape, &args).unwrap();
     let got: Vec<u16> = download(&rt, &matches, count * pass.group);
@@ -166,7 +168,7 @@ fn half_plane(g: &Geometry, plane: &Plane) -> Vec<u16> {
     let mut out = vec![0; g.elements()];
     for (y, row) in plane.view().rows().enumerate() {
         for (x, &z) in row.iter().enumerate() {
-            out[(y + MARGIN) * g.pitch + x + MARGIN] = half(z - CENTRE);
+            out[(y + MARGIN) * g.pitch + x + MARGIN] = half(z - PlaneFormat::Half.centre());
         }
     }
     out
@@ -189,7 +191,7 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
     }
     let kernel = TensorFilter::new(pass, rt.limits()).expect("a pass for the fast kernel");
     let module = rt.build(&kernel.program()).unwrap();
-    let shape = kernel.shape(columns.len(), 0..rows.len());
+    let shape = kernel.shape(columns.len(), rows.len());
     let entry = rt.kernel(&module, "filter_tensor", shape.local).unwrap();
     let [noisy, basic] = [noisy, basic.unwrap_or(noisy)].map(|p| upload(rt, &half_plane(&g, p)));
     let matches = upload(rt, &matches);
@@ -197,7 +199,7 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
     let constants = upload(rt, &TensorFilter::constants(pass, 0));
     let int = |v: usize| Arg::I32(v as i32);
     let mut args = Vec::from([&noisy, &basic, &matches, &sums, &weights, &constants].map(Arg::Buffer));
-    args.extend([int(w), int(h), int(g.pitch), int(columns.len()), int(rows.len()), int(0), int(rows.len())]);
+    args.extend([int(columns.len()), int(w - 8), int(h - 8), int(0), int(rows.len()), int(g.pitch)]);
     rt.launch(&(), &entry, shape, &args).unwrap();
     let sums: Vec<f32> = download(rt, &sums, g.elements());
     let weights: Vec<f32> = download(rt, &weights, g.elements());
@@ -207,7 +209,7 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
             let at = (y + MARGIN) * g.pitch + x + MARGIN;
             let window =
                 |i: usize| pass.kaiser[i / 8] * pass.kaiser[i % 8] * weights[at - i / 8 * g.pitch - i % 8];
-            out.row_mut(y)[x] = sums[at] / (0..64).map(window).sum::<f32>() + CENTRE;
+            out.row_mut(y)[x] = sums[at] / (0..64).map(window).sum::<f32>() + PlaneFormat::Half.centre();
         }
     }
     out

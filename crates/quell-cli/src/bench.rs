@@ -1,18 +1,21 @@
 //! `quell bench`: time, processor time, memory and quality of the denoiser.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use cpu_time::ProcessTime;
 use quell::bm3d::Profile;
+use quell::device::{self, Backend, Kind};
 use quell::metrics::{psnr, ssim};
 use quell::{Cancel, Control, Denoiser, Frame, Plane, noise};
 use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
 use serde::Serialize;
 
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, EngineArgs};
 use crate::engine::Engine;
 use crate::failure::{Exit, Failure};
+use crate::gpu_bench;
 use crate::reading::Reader;
 use crate::report::{self, name};
 use crate::table::{Cell, Style, Table};
@@ -31,6 +34,8 @@ struct Measured {
     wall_s: Vec<f64>,
     cpu_s: Vec<f64>,
     mpix_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_fps: Option<f64>,
     /// Of the process so far, the picture included; nothing where the system does not tell.
     peak_rss_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,76 +44,116 @@ struct Measured {
     ssim: Option<f64>,
 }
 
+/// Runs of the processor, if not said otherwise.
+const RUNS: u32 = 3;
+
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     let profiles: Vec<&str> = match args.engine.profile.as_str() {
         "all" => Profile::ALL.iter().map(|p| p.name()).collect(),
         one => vec![one],
     };
-    if profiles.len() > 1 && args.output.is_some() {
-        return Err(Failure::usage("--output takes the result of one profile, not of all").into());
+    if profiles.len() * args.sizes.len().max(1) > 1 && args.output.is_some() {
+        return Err(
+            Failure::usage("--output takes the result of one profile and size, not of several").into()
+        );
     }
-    let (mut picture, clean) = material(args)?;
-    let frame = &picture.pages.first().context("the file holds no picture")?.frame;
-    let mut table = Table::new(&["profile", "seconds", "cpu_s", "mpix_per_s", "peak_mb", "psnr", "ssim"]);
-    let mut last = None;
-    for profile in profiles {
-        let mut engine = args.engine.clone();
-        engine.profile = profile.to_owned();
-        let mut engine = Engine::new(&engine)?;
-        let profile = engine.profile();
-        let denoiser = engine.denoiser(frame.white())?;
-        let (measured, result) = measure(denoiser, profile, frame, clean.as_ref(), args.repeat, cancel)?;
-        if args.json {
-            report::json(&measured)?;
-        } else {
-            table.push(row(&measured));
+    let of = |profile: &str| EngineArgs { profile: profile.to_owned(), ..args.engine.clone() };
+    // What the command line gets wrong is said before a device is started.
+    profiles.iter().try_for_each(|p| Engine::check(&of(p)).map(|_| ()))?;
+    device::on_notice(|line| report::message(&format!("note: {line}")));
+    let backend: Arc<dyn Backend> = device::open(args.engine.device, args.engine.options)?.into();
+    let info = backend.info();
+    let engines = profiles.iter().map(|p| Engine::on(&of(p), backend.clone()));
+    let engines = engines.collect::<anyhow::Result<Vec<Engine>>>()?;
+    if info.kind != Kind::Cpu {
+        return gpu_bench::run(args, &engines, &info, cancel);
+    }
+    let stream = args.stream.unwrap_or(0);
+    let columns = ["profile", "size", "seconds", "cpu_s", "mpix_per_s", "fps", "peak_mb", "psnr", "ssim"];
+    let mut table = Table::new(&columns);
+    for (mut picture, clean) in material(args)? {
+        let frame = &picture.pages.first().context("the file holds no picture")?.frame;
+        let mut last = None;
+        for engine in &engines {
+            let denoiser = engine.denoiser(frame.white())?;
+            let repeat = args.repeat.unwrap_or(RUNS);
+            let (mut measured, result) =
+                measure(&denoiser, engine.profile(), frame, clean.as_ref(), repeat, cancel)?;
+            if stream > 0 {
+                let stored = gpu_bench::Stored::new(frame, args.sample);
+                let denoiser = engine.denoiser(stored.white())?;
+                measured.stream_fps = Some(gpu_bench::stream(&denoiser, &[stored], stream, cancel)?);
+            }
+            if args.json {
+                report::json(&measured)?;
+            } else {
+                table.push(row(&measured));
+            }
+            last = Some((measured, result));
         }
-        last = Some((measured, result));
+        let Some((measured, result)) = last else { continue };
+        if !args.json {
+            report::message(&format!(
+                "{}, {} on {} ({}), {} threads, best of {}",
+                report::shape(frame.width(), frame.height(), frame.channels()),
+                measured.sigma.map_or("no noise".to_owned(), |s| format!("sigma {}", report::short(s))),
+                measured.device,
+                measured.level,
+                measured.threads,
+                measured.wall_s.len()
+            ));
+        }
+        if let Some(output) = &args.output {
+            picture.pages[0].frame = result;
+            quell_io::write(output, &picture, &WriteOptions::default())
+                .with_context(|| format!("cannot write {}", name(output)))?;
+        }
     }
-    let Some((measured, result)) = last else { return Ok(Exit::Done) };
     if !args.json {
-        report::message(&format!(
-            "{}, {} on {} ({}), {} threads, best of {}",
-            report::shape(frame.width(), frame.height(), frame.channels()),
-            measured.sigma.map_or("no noise".to_owned(), |s| format!("sigma {}", report::short(s))),
-            measured.device,
-            measured.level,
-            measured.threads,
-            args.repeat
-        ));
         table.print(Style::Text)?;
-    }
-    if let Some(output) = &args.output {
-        picture.pages[0].frame = result;
-        quell_io::write(output, &picture, &WriteOptions::default())
-            .with_context(|| format!("cannot write {}", name(output)))?;
     }
     Ok(Exit::Done)
 }
 
-/// The noisy picture, and the clean one if it is known.
-fn material(args: &BenchArgs) -> anyhow::Result<(Picture, Option<Frame>)> {
+/// Noisy pictures, and the clean ones if they are known.
+pub(crate) fn material(args: &BenchArgs) -> anyhow::Result<Vec<(Picture, Option<Frame>)>> {
     let reader = Reader::new(&args.reading);
     let Some(input) = &args.input else {
-        let clean = made_up(args.size.0, args.size.1)?;
-        let sigma = f64::from(args.engine.sigma.unwrap_or(25.0));
-        let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
-        let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };
-        let picture = Picture {
-            pages: vec![page],
-            metadata: Metadata::default(),
-            format: Format::Npy,
-            notes: Vec::new(),
-        };
-        return Ok((picture, Some(clean)));
+        return args.sizes.iter().map(|&size| synthetic(args, size)).collect();
     };
     let noisy = reader.open(input)?.picture;
     let clean = match &args.reference {
         Some(path) => reader.open(path)?.picture.pages.into_iter().next().map(|p| p.frame),
         None => None,
     };
-    Ok((noisy, clean))
+    Ok(vec![(noisy, clean)])
+}
+
+/// A picture that is made up, with noise and without.
+fn synthetic(args: &BenchArgs, (width, height): (usize, usize)) -> anyhow::Result<(Picture, Option<Frame>)> {
+    let grey = made_up(width, height)?;
+    let clean = if args.rgb { coloured(grey)? } else { grey };
+    let sigma = f64::from(args.engine.sigma.unwrap_or(25.0));
+    let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
+    let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };
+    let picture =
+        Picture { pages: vec![page], metadata: Metadata::default(), format: Format::Npy, notes: Vec::new() };
+    Ok((picture, Some(clean)))
+}
+
+/// The same picture in colours: edges in common, each channel with a slope and a contrast of its own.
+fn coloured(grey: Frame) -> quell::Result<Frame> {
+    let plane = grey.into_planes().remove(0);
+    let tint = |gain: f32, slope: f32| {
+        let mut plane = plane.clone();
+        for y in 0..plane.height() {
+            let lift = slope * y as f32 / plane.height() as f32;
+            plane.row_mut(y).iter_mut().for_each(|v| *v = (gain * *v + lift).clamp(0.0, 255.0).round());
+        }
+        plane
+    };
+    Frame::new(vec![tint(1.0, 0.0), tint(0.8, 40.0), tint(0.6, -30.0)], 255.0)
 }
 
 /// A grey picture with something of everything: a slope, edges in many directions, fine and coarse texture.
@@ -162,6 +207,7 @@ fn measure(
         mpix_per_s: (frame.width() * frame.height()) as f64 / 1e6 / best,
         wall_s,
         cpu_s,
+        stream_fps: None,
         peak_rss_bytes: peak_rss(),
         psnr: clean.map(|c| psnr(c, &result.frame)).transpose()?.map(|q| q.all),
         ssim: clean.and_then(|c| ssim(c, &result.frame).ok()).map(|q| q.all),
@@ -180,9 +226,11 @@ fn row(m: &Measured) -> Vec<Cell> {
     let best = |v: &[f64]| v.iter().copied().fold(f64::INFINITY, f64::min);
     vec![
         Cell::Text(m.profile.to_owned()),
+        Cell::Text(format!("{} x {}", m.width, m.height)),
         Cell::Number(best(&m.wall_s), 4),
         Cell::Number(best(&m.cpu_s), 4),
         Cell::Number(m.mpix_per_s, 2),
+        Cell::number(m.stream_fps, 1),
         Cell::number(m.peak_rss_bytes.map(|b| b as f64 / 1e6), 0),
         Cell::number(m.psnr, 2),
         Cell::number(m.ssim, 4),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use quell::{Cancel, Control, Error};
+use quell::{Cancel, Control, Error, device};
 use quell_io::{Format, Page, WriteOptions};
 use serde::Serialize;
 
@@ -14,45 +14,62 @@ use crate::expand::expand;
 use crate::failure::{self, EXTENSIONS, Exit, Failure};
 use crate::job::{self, Job, Target};
 use crate::nan;
+use crate::order::in_order;
 use crate::progress::{Bars, PictureBar};
 use crate::reading::{Reader, Source};
 use crate::report::{self, count, name};
 
 /// Runs the command.
 pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let mut engine = Engine::new(&args.engine)?;
-    let reader = Reader::new(&args.reading);
     let expanded = expand(&args.inputs, args.recursive);
+    let reader = Reader::new(&args.reading);
     if args.print_plan {
         let paths = expanded.sources.iter().map(|s| &*s.path);
-        return print_plans(paths, &mut engine, &reader, expanded.errors);
+        return print_plans(paths, &Engine::new(&args.engine)?, &reader, expanded.errors);
     }
     let target = match &args.output {
         Some(out) => Target::To(out.clone()),
         None if args.in_place => Target::InPlace,
         None => Target::Beside,
     };
+    // What the command line gets wrong is said before a device is started.
+    Engine::check(&args.engine)?;
     let jobs = job::plan(&expanded, &target, args.force)?;
-    let mut batch = Batch {
+    let left = jobs.list.iter().filter(|j| !j.finished).count();
+    let bars = Bars::new(left, args.quiet);
+    if !args.quiet {
+        let print = bars.printer();
+        device::on_notice(move |line| print(&format!("note: {line}")));
+    }
+    let engine = Engine::new(&args.engine)?;
+    let lanes = match args.jobs {
+        Some(n) => n,
+        // The device is not asked where the answer does not matter: it would be started.
+        None if left < 2 => 1,
+        None => engine.backend().lanes(),
+    };
+    let mut work = Work {
         reader,
         engine,
         writing: WriteOptions::default(),
         cancel: cancel.clone(),
-        bars: Bars::new(jobs.list.iter().filter(|j| !j.finished).count(), args.quiet),
-        quiet: args.quiet,
-        json: args.json,
-        tally: Tally::default(),
+        create: jobs.folder.is_some(),
+        bars: &bars,
     };
     if let Some(quality) = args.jpeg_quality {
-        batch.writing.jpeg_quality = quality;
+        work.writing.jpeg_quality = quality;
     }
+    let mut batch = Batch { bars: &bars, quiet: args.quiet, json: args.json, tally: Tally::default() };
     for error in expanded.errors {
         batch.fail(&error);
     }
-    for job in &jobs.list {
-        batch.take(job, jobs.folder.is_some())?;
+    let filter = |job: &Job| (!job.finished).then(|| failure::guard(|| work.filter(job)));
+    in_order(&jobs.list, lanes.min(left), filter, |job, result| batch.take(job, result))?;
+    bars.clear();
+    if let Some(interrupted) = batch.tally.interrupted.take() {
+        batch.say(&format!("interrupted, {} done", count(batch.tally.done, "picture")));
+        return Err(interrupted);
     }
-    batch.bars.clear();
     batch.summary(jobs.own);
     Ok(if batch.tally.failures.is_empty() { Exit::Done } else { Exit::Failed })
 }
@@ -63,18 +80,26 @@ struct Tally {
     done: usize,
     skipped: usize,
     failures: Vec<String>,
+    interrupted: Option<anyhow::Error>,
 }
 
-/// Everything that is the same for all pictures.
-struct Batch {
+/// What is said of the pictures, in the order of the inputs.
+struct Batch<'a> {
+    bars: &'a Bars,
+    quiet: bool,
+    json: bool,
+    tally: Tally,
+}
+
+/// What is done with every picture; several threads may do it.
+struct Work<'a> {
     reader: Reader,
     engine: Engine,
     writing: WriteOptions,
     cancel: Cancel,
-    bars: Bars,
-    quiet: bool,
-    json: bool,
-    tally: Tally,
+    /// Folders for the outputs are made.
+    create: bool,
+    bars: &'a Bars,
 }
 
 /// What `--json` prints of a picture. Width, height and channels are those of its first page.
@@ -107,36 +132,35 @@ struct Found {
     notes: Vec<String>,
 }
 
-impl Batch {
-    /// Deals with one picture; an error here ends the batch.
-    fn take(&mut self, job: &Job, create: bool) -> anyhow::Result<()> {
+impl Batch<'_> {
+    /// Reports one picture; no result: it was done before. An error here ends the batch.
+    fn take(&mut self, job: &Job, result: Option<anyhow::Result<Found>>) -> anyhow::Result<()> {
         let mut record = Record { input: name(&job.input), output: name(&job.output), ..Record::default() };
-        if job.finished {
-            self.tally.skipped += 1;
-            record.status = "skipped";
-        } else {
-            match failure::guard(|| self.filter(job, create)) {
-                Ok(found) => {
-                    self.tally.done += 1;
-                    self.say(&describe(job, &found));
-                    for note in &found.notes {
-                        self.say(&format!("note: {}: {note}", job.input.display()));
-                    }
-                    record.status = "done";
-                    record.found = Some(found);
-                }
-                Err(e) if failure::is_cancelled(&e) => {
-                    self.bars.clear();
-                    self.say(&format!("interrupted, {} done", count(self.tally.done, "picture")));
-                    return Err(e);
-                }
-                Err(e) => {
-                    record.status = "failed";
-                    record.error = Some(failure::message(&e));
-                    self.fail(&e.context(name(&job.input)));
-                }
+        match result {
+            // Pictures behind the interrupted one may be done, if several were in work: they are reported.
+            None if self.tally.interrupted.is_some() => return Ok(()),
+            None => {
+                self.tally.skipped += 1;
+                record.status = "skipped";
             }
-            self.bars.advance();
+            Some(Ok(found)) => {
+                self.tally.done += 1;
+                self.say(&describe(job, &found));
+                for note in &found.notes {
+                    self.say(&format!("note: {}: {note}", job.input.display()));
+                }
+                record.status = "done";
+                record.found = Some(found);
+            }
+            Some(Err(e)) if failure::is_cancelled(&e) => {
+                self.tally.interrupted.get_or_insert(e);
+                return Ok(());
+            }
+            Some(Err(e)) => {
+                record.status = "failed";
+                record.error = Some(failure::message(&e));
+                self.fail(&e.context(name(&job.input)));
+            }
         }
         if self.json { report::json(&record) } else { Ok(()) }
     }
@@ -153,10 +177,44 @@ impl Batch {
         self.tally.failures.push(what);
     }
 
-    fn filter(&mut self, job: &Job, create: bool) -> anyhow::Result<Found> {
+    /// The end of a batch: what was left out and what went wrong.
+    fn summary(&self, own: usize) {
+        if own > 0 {
+            self.say(&format!("{} of quell left out", count(own, "result")));
+        }
+        let Tally { done, skipped, failures, .. } = &self.tally;
+        if *skipped > 0 {
+            let (output, input) =
+                if *skipped == 1 { ("output is", "input") } else { ("outputs are", "inputs") };
+            self.say(&format!("{skipped} skipped: {output} newer than {input}, --force redoes"));
+        }
+        let all = done + skipped + failures.len();
+        if all < 2 {
+            return;
+        }
+        if failures.is_empty() && *done == 0 {
+            return;
+        }
+        if failures.is_empty() {
+            self.say(&format!("{} done", count(*done, "picture")));
+            return;
+        }
+        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, "picture")));
+        for failure in failures {
+            self.bars.message(&format!("  {failure}"));
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Reads, filters and writes one picture.
+    fn filter(&self, job: &Job) -> anyhow::Result<Found> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled.into());
+        }
         let started = Instant::now();
         let Source { mut picture, holes } = self.reader.read(&job.input)?;
-        check_output(&job.output, create)?;
+        check_output(&job.output, self.create)?;
         let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
         let pages = picture.pages.len();
         let first = picture.pages.first().context("the file holds no picture")?;
@@ -186,7 +244,7 @@ impl Batch {
         }
         drop(bar);
         found.sigma = found.sigmas[0];
-        found.device = self.engine.device();
+        found.device = self.engine.device().name;
         found.notes.extend(coarse.and_then(|c| coarse_note(c, found.sigma.unwrap_or(0.0))));
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
@@ -199,7 +257,7 @@ impl Batch {
     }
 
     /// Filters one page in place and says which noise it had.
-    fn page(&mut self, page: &mut Page, index: usize, bar: &PictureBar) -> quell::Result<Option<f32>> {
+    fn page(&self, page: &mut Page, index: usize, bar: &PictureBar) -> quell::Result<Option<f32>> {
         let mut control = Control::new().with_cancel(self.cancel.clone());
         if let Some(show) = bar.page(index) {
             control = control.with_progress(show);
@@ -211,34 +269,6 @@ impl Batch {
             page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;
         }
         Ok(sigma)
-    }
-
-    /// The end of a batch: what was left out and what went wrong.
-    fn summary(&self, own: usize) {
-        if own > 0 {
-            self.say(&format!("{} of quell left out", count(own, "result")));
-        }
-        let Tally { done, skipped, failures } = &self.tally;
-        if *skipped > 0 {
-            let (output, input) =
-                if *skipped == 1 { ("output is", "input") } else { ("outputs are", "inputs") };
-            self.say(&format!("{skipped} skipped: {output} newer than {input}, --force redoes"));
-        }
-        let all = done + skipped + failures.len();
-        if all < 2 {
-            return;
-        }
-        if failures.is_empty() && *done == 0 {
-            return;
-        }
-        if failures.is_empty() {
-            self.say(&format!("{} done", count(*done, "picture")));
-            return;
-        }
-        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, "picture")));
-        for failure in failures {
-            self.bars.message(&format!("  {failure}"));
-        }
     }
 }
 
@@ -302,7 +332,7 @@ fn noise(sigmas: &[Option<f32>], estimated: bool) -> String {
 /// `--print-plan`: the parameters of each picture as TOML, in a form that `--params` reads.
 fn print_plans<'a>(
     paths: impl Iterator<Item = &'a Path>,
-    engine: &mut Engine,
+    engine: &Engine,
     reader: &Reader,
     errors: Vec<anyhow::Error>,
 ) -> anyhow::Result<Exit> {
@@ -321,7 +351,7 @@ fn print_plans<'a>(
     Ok(exit)
 }
 
-fn plans(path: &Path, engine: &mut Engine, reader: &Reader) -> anyhow::Result<String> {
+fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String> {
     let source = reader.read(path)?;
     let estimated = engine.estimates();
     let mut text = String::new();
@@ -333,7 +363,7 @@ fn plans(path: &Path, engine: &mut Engine, reader: &Reader) -> anyhow::Result<St
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
         text += &format!("# {}{page}: {shape}, {}\n", path.display(), noise(&[sigma], estimated));
         if let Some(r) = resolved.filter(|_| sigma.is_some()) {
-            text += &format!("# profile {}, device {}\n", engine.profile(), engine.device());
+            text += &format!("# profile {}, device {}\n", engine.profile(), engine.device().name);
             text += &format!(
                 "# filtered for sigma {:.2}, {} pixels around each tile\n",
                 r.sigma255,

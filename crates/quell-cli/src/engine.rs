@@ -1,7 +1,10 @@
 //! From flags to denoisers.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use anyhow::Context;
 use quell::bm3d::Profile;
+use quell::device::{self, Backend, DeviceInfo};
 use quell::noise::{self, Estimator};
 use quell::{Denoiser, DenoiserBuilder, Frame, Resolved};
 
@@ -11,23 +14,35 @@ use crate::failure::Failure;
 /// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
 const NO_NOISE: f32 = 0.1;
 
-/// Denoisers for pictures of every white level: the flags give sigma on the 0..255 scale, the library takes
-/// it in the picture's own units.
-#[derive(Debug)]
+/// Denoisers for pictures of every white level, on one device: the flags give sigma on the 0..255 scale, the library
+/// takes it in the picture's own units. Several threads may use it.
 pub(crate) struct Engine {
     builder: DenoiserBuilder,
     sigma: Option<f32>,
     estimator: Estimator,
     profile: Profile,
-    ready: Vec<(f32, Denoiser)>,
+    backend: Arc<dyn Backend>,
+    ready: Mutex<Vec<(f32, Arc<Denoiser>)>>,
 }
 
 impl Engine {
-    /// Checks all flags that can be checked without a picture.
+    /// Checks all flags that can be checked without a picture, and starts the device that was named.
     pub(crate) fn new(args: &EngineArgs) -> anyhow::Result<Self> {
+        Self::check(args)?;
+        Self::on(args, device::open(args.device, args.options)?.into())
+    }
+
+    /// The same on a device that is started already.
+    pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
+        let (profile, builder) = Self::check(args)?;
+        let (sigma, estimator) = (args.sigma, args.estimator);
+        Ok(Self { builder, sigma, estimator, profile, backend, ready: Mutex::default() })
+    }
+
+    /// What the flags ask for, as far as that can be known without a picture or a device.
+    pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Profile, DenoiserBuilder)> {
         let profile: Profile = args.profile.parse()?;
-        let mut builder =
-            Denoiser::bm3d(profile).estimate_sigma(args.estimator).device(args.device).options(args.options);
+        let mut builder = Denoiser::bm3d(profile).estimate_sigma(args.estimator);
         if let Some(strength) = args.strength {
             builder = builder.strength(strength);
         }
@@ -38,28 +53,25 @@ impl Engine {
         for (name, value) in &args.sets {
             builder = builder.set(name, value);
         }
-        let (sigma, estimator) = (args.sigma, args.estimator);
-        let mut engine = Self { builder, sigma, estimator, profile, ready: Vec::new() };
-        engine.denoiser(255.0).map_err(|e| explain(args, e))?;
-        Ok(engine)
+        builder.check().map_err(|e| explain(args, e))?;
+        Ok((profile, builder))
     }
 
     /// The denoiser for pictures with this white level.
-    pub(crate) fn denoiser(&mut self, white: f32) -> quell::Result<&Denoiser> {
+    pub(crate) fn denoiser(&self, white: f32) -> quell::Result<Arc<Denoiser>> {
         // Without a sigma there is nothing to scale, and one denoiser does for all.
         let key = if self.sigma.is_some() { white } else { 255.0 };
-        let at = match self.ready.iter().position(|(w, _)| *w == key) {
-            Some(at) => at,
-            None => {
-                let mut builder = self.builder.clone();
-                if let Some(sigma) = self.sigma {
-                    builder = builder.sigma(sigma * white / 255.0);
-                }
-                self.ready.push((key, builder.build()?));
-                self.ready.len() - 1
-            }
-        };
-        Ok(&self.ready[at].1)
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, denoiser)) = ready.iter().find(|(w, _)| *w == key) {
+            return Ok(denoiser.clone());
+        }
+        let mut builder = self.builder.clone();
+        if let Some(sigma) = self.sigma {
+            builder = builder.sigma(sigma * white / 255.0);
+        }
+        let denoiser = Arc::new(builder.build_on(self.backend.clone())?);
+        ready.push((key, denoiser.clone()));
+        Ok(denoiser)
     }
 
     /// Name of the profile.
@@ -68,8 +80,13 @@ impl Engine {
     }
 
     /// The device that is used.
-    pub(crate) fn device(&self) -> String {
-        self.ready.first().map_or_else(String::new, |(_, d)| d.device().name)
+    pub(crate) fn device(&self) -> DeviceInfo {
+        self.backend.info()
+    }
+
+    /// The device itself.
+    pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     /// Whether the noise is estimated.

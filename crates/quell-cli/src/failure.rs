@@ -123,6 +123,11 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
                 "--nan keep leaves such samples as they are, --nan zero sets them to zero".to_owned(),
             );
         }
+        if let Some(quell::Error::Device { device, .. }) = cause.downcast_ref()
+            && device != "cpu"
+        {
+            return Some("quell devices shows what there is; --device auto takes what works".to_owned());
+        }
         match cause.downcast_ref()? {
             quell_io::Error::TooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
             quell_io::Error::UnknownExtension(_) => Some(format!("known extensions: {EXTENSIONS}")),

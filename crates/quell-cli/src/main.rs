@@ -13,10 +13,13 @@ mod devices;
 mod engine;
 mod expand;
 mod failure;
+mod gpu_bench;
+mod gpu_check;
 mod interrupt;
 mod job;
 mod nan;
 mod noise;
+mod order;
 mod progress;
 mod reading;
 mod report;
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Invocation::Degrade(a) => degrade::run(a),
         Invocation::Devices(style) => devices::run(*style),
         Invocation::Bench(a) => bench::run(a, &cancel),
+        Invocation::Check(a) => gpu_check::run(a, &cancel),
         Invocation::Completions(shell) => args::completions(*shell),
     });
     let exit = done.unwrap_or_else(|e| failure::report(&e));

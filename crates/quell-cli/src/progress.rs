@@ -1,6 +1,7 @@
 //! Progress bars on standard error, only on a terminal, and only for work that takes a while.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,84 +15,112 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Steps of a bar; the engine's own units differ from device to device.
 const STEPS: u64 = 1000;
 
-/// The bars of a batch of pictures.
+/// The bars of a batch of pictures. Several may be in work at once.
 pub(crate) struct Bars {
     /// `None` when nobody looks.
     screen: Option<MultiProgress>,
     started: Instant,
     pictures: usize,
-    overall: Arc<OnceLock<ProgressBar>>,
-    done: usize,
+    overall: Arc<Overall>,
+}
+
+/// The bar of all pictures.
+#[derive(Default)]
+struct Overall {
+    bar: OnceLock<ProgressBar>,
+    /// Pictures done.
+    done: AtomicUsize,
+    /// Steps done, those of pictures in work included.
+    steps: AtomicU64,
+}
+
+impl Overall {
+    fn add(&self, steps: u64) {
+        let now = self.steps.fetch_add(steps, Ordering::Relaxed) + steps;
+        if let Some(bar) = self.bar.get() {
+            bar.set_position(now);
+        }
+    }
 }
 
 impl Bars {
     /// For this many pictures.
     pub(crate) fn new(pictures: usize, quiet: bool) -> Self {
         let screen = (!quiet && std::io::stderr().is_terminal()).then(MultiProgress::new);
-        Self { screen, started: Instant::now(), pictures, overall: Arc::default(), done: 0 }
+        Self { screen, started: Instant::now(), pictures, overall: Arc::default() }
     }
 
     /// Prints a line above the bars.
     pub(crate) fn message(&self, line: &str) {
-        match &self.screen {
-            Some(screen) => screen.suspend(|| report::message(line)),
-            None => report::message(line),
-        }
+        message(self.screen.as_ref(), line);
     }
 
-    /// Counts a picture as done.
-    pub(crate) fn advance(&mut self) {
-        self.done += 1;
-        if let Some(bar) = self.overall.get() {
-            bar.set_position(self.done as u64 * STEPS);
-        }
+    /// Prints lines above the bars, for those who do not have the bars.
+    pub(crate) fn printer(&self) -> impl Fn(&str) + Send + Sync + 'static {
+        let screen = self.screen.clone();
+        move |line| message(screen.as_ref(), line)
     }
 
     /// The bar of one picture of `pixels` in all, which has several pages.
     pub(crate) fn picture(&self, name: &str, pixels: usize, pages: usize) -> PictureBar {
-        let Some(screen) = self.screen.clone() else { return PictureBar { show: None, bar: Arc::default() } };
-        let bar: Arc<OnceLock<ProgressBar>> = Arc::default();
-        let (slot, overall) = (bar.clone(), self.overall.clone());
-        let (batch, done, begun) = (self.pictures, self.done, self.started);
+        let shown: Arc<Shown> = Arc::default();
+        let Some(screen) = self.screen.clone() else {
+            return PictureBar { show: None, shown, overall: self.overall.clone() };
+        };
+        let (into, overall) = (shown.clone(), self.overall.clone());
+        let (batch, begun) = (self.pictures, self.started);
         let name = name.to_owned();
         let started = Instant::now();
-        let highest = Mutex::new(0);
         let show = move |page: usize, p: Progress| {
+            let step = ((page as f64 + p.fraction()) / pages.max(1) as f64 * STEPS as f64) as u64;
+            let mut highest = into.highest.lock().unwrap_or_else(PoisonError::into_inner);
+            // Reports of several threads may overtake each other.
+            if step <= *highest {
+                return;
+            }
+            overall.add(step - *highest);
+            *highest = step;
             if started.elapsed() < PATIENCE && begun.elapsed() < 4 * PATIENCE {
                 return;
             }
             if batch > 1 {
-                overall.get_or_init(|| screen.add(overall_bar(batch, begun)));
+                let bar = overall.bar.get_or_init(|| screen.add(overall_bar(batch, begun)));
+                bar.set_message(format!("{} of {batch}", overall.done.load(Ordering::Relaxed)));
             }
-            let bar = slot.get_or_init(|| screen.insert(0, picture_bar(&name, pixels, started)));
-            let step = ((page as f64 + p.fraction()) / pages.max(1) as f64 * STEPS as f64) as u64;
-            let mut highest = highest.lock().unwrap_or_else(PoisonError::into_inner);
-            // Reports of several threads may overtake each other.
-            if step > *highest {
-                *highest = step;
-                bar.set_message(p.stage);
-                bar.set_position(step);
-                if let Some(overall) = overall.get() {
-                    overall.set_message(format!("{done} of {batch}"));
-                    overall.set_position(done as u64 * STEPS + step);
-                }
-            }
+            let bar = into.bar.get_or_init(|| screen.insert(0, picture_bar(&name, pixels, started)));
+            bar.set_message(p.stage);
+            bar.set_position(step);
         };
-        PictureBar { show: Some(Arc::new(show)), bar }
+        PictureBar { show: Some(Arc::new(show)), shown, overall: self.overall.clone() }
     }
 
     /// Removes all bars.
     pub(crate) fn clear(&self) {
-        if let Some(bar) = self.overall.get() {
+        if let Some(bar) = self.overall.bar.get() {
             bar.finish_and_clear();
         }
     }
 }
 
-/// The bar of one picture; it goes away with it.
+fn message(screen: Option<&MultiProgress>, line: &str) {
+    match screen {
+        Some(screen) => screen.suspend(|| report::message(line)),
+        None => report::message(line),
+    }
+}
+
+/// What is seen of a picture.
+#[derive(Default)]
+struct Shown {
+    bar: OnceLock<ProgressBar>,
+    highest: Mutex<u64>,
+}
+
+/// The bar of one picture; it goes away with it, and the picture counts as done.
 pub(crate) struct PictureBar {
     show: Option<Arc<dyn Fn(usize, Progress) + Send + Sync>>,
-    bar: Arc<OnceLock<ProgressBar>>,
+    shown: Arc<Shown>,
+    overall: Arc<Overall>,
 }
 
 impl PictureBar {
@@ -104,9 +133,12 @@ impl PictureBar {
 
 impl Drop for PictureBar {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
+        if let Some(bar) = self.shown.bar.get() {
             bar.finish_and_clear();
         }
+        let highest = *self.shown.highest.lock().unwrap_or_else(PoisonError::into_inner);
+        self.overall.done.fetch_add(1, Ordering::Relaxed);
+        self.overall.add(STEPS - highest);
     }
 }
 

@@ -115,7 +115,7 @@ impl Table {
     }
 
     /// Aligned text: words to the left, numbers to the right, a header on top.
-    fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new(); self.rows.len() + 1];
         for (c, name) in self.columns.iter().enumerate() {
             let cells: Vec<String> = self.rows.iter().map(|r| r[c].text()).collect();

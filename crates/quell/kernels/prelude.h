@@ -37,7 +37,9 @@
 typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned int uint;
+#ifndef QUELL_EMULATOR  // where the system has it
 typedef unsigned long long ulong;
+#endif
 #define KERNEL(items) extern "C" __global__ void __launch_bounds__(items)
 #define FN static __device__ __forceinline__
 #define GLOBAL

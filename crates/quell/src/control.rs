@@ -1,7 +1,7 @@
 //! Progress out of, and cancellation into, long work.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Error, Result};
 
@@ -54,6 +54,9 @@ impl Cancel {
 /// Called with every [`Progress`] step, from any worker thread.
 pub type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
+/// Steps of a part of the work that goes on beside others.
+const FINE: u64 = 1 << 16;
+
 /// What a running job listens to and reports to.
 #[derive(Clone, Default)]
 pub struct Control {
@@ -99,6 +102,23 @@ impl Control {
         Self { cancel: self.cancel.clone(), progress }
     }
 
+    /// For `count` equal parts of the work that go on at once: their progress is added up.
+    pub(crate) fn parallel(&self, count: usize) -> Vec<Self> {
+        let parts: Arc<Mutex<Vec<u64>>> = Arc::new(Mutex::new(vec![0; count]));
+        (0..count)
+            .map(|i| {
+                let (whole, parts) = (self.clone(), parts.clone());
+                let report: ProgressFn = Arc::new(move |p: Progress| {
+                    let mut parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+                    parts[i] = (p.fraction() * FINE as f64) as u64;
+                    // Under the lock, so that no report overtakes another.
+                    whole.report(parts.iter().sum(), FINE * count as u64, p.stage);
+                });
+                Self { cancel: self.cancel.clone(), progress: self.progress.is_some().then_some(report) }
+            })
+            .collect()
+    }
+
     /// [`Error::Cancelled`] once cancelled.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
@@ -114,8 +134,6 @@ impl Control {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use super::*;
 
     #[test]
@@ -131,5 +149,20 @@ mod tests {
         }
         let seen = seen.lock().unwrap();
         assert!(seen.is_sorted() && seen.len() == 6 && seen[5] == 1.0, "{seen:?}");
+    }
+
+    #[test]
+    fn parts_at_once_add_up_to_the_whole() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let into = seen.clone();
+        let control =
+            Control::new().with_progress(Arc::new(move |p| into.lock().unwrap().push(p.fraction())));
+        let parts = control.parallel(2);
+        for (part, done) in [(0, 1), (1, 2), (1, 4), (0, 4)] {
+            parts[part].report(done, 4, "");
+        }
+        assert_eq!(*seen.lock().unwrap(), [0.125, 0.375, 0.625, 1.0]);
+        control.cancel.cancel();
+        assert!(parts[1].check().is_err());
     }
 }

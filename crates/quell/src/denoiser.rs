@@ -1,9 +1,13 @@
 //! The builder that most programs need: method, noise, device; then frame in, frame out.
 
+mod samples;
+
+use std::sync::Arc;
+
 use crate::bm3d::{PARAMETERS, Params, Plan, Profile};
-use crate::device::{self, Backend, DeviceOptions};
+use crate::device::{self, Backend, DeviceOptions, filter_planes};
 use crate::noise::{Estimator, estimate};
-use crate::{ColorMode, Control, Device, Error, Frame, FrameView, Plane, PlaneView, Result};
+use crate::{ColorMode, Control, Device, Error, Frame, FrameView, Plane, Result};
 
 /// The noise of a picture: known, or to be estimated from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,17 +106,38 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Checks everything that can be checked without a picture, and starts the device.
+    /// Checks everything that can be checked without a picture, and starts the device (`auto` with the first picture).
     pub fn build(self) -> Result<Denoiser> {
+        self.check()?;
+        let backend = device::open(self.device, self.options)?;
+        Ok(Denoiser { spec: self, backend: backend.into() })
+    }
+
+    /// The same on a device that is started already: several denoisers can share it. Device and options that were set
+    /// here do not count.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use quell::{Denoiser, Device, bm3d::Profile, device};
+    /// let shared: Arc<dyn device::Backend> = device::open(Device::Cpu, Default::default())?.into();
+    /// let soft = Denoiser::bm3d(Profile::Fast).sigma(10.0).build_on(shared.clone())?;
+    /// let strong = Denoiser::bm3d(Profile::Fast).sigma(40.0).build_on(shared)?;
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn build_on(self, backend: Arc<dyn Backend>) -> Result<Denoiser> {
+        self.check()?;
+        Ok(Denoiser { spec: self, backend })
+    }
+
+    /// Checks everything that can be checked without a picture and without a device.
+    pub fn check(&self) -> Result<()> {
         if let Sigma::Known(s) = self.sigma {
             check_positive("sigma", s)?;
         }
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
         }
-        self.params(25.0, 1)?;
-        let backend = device::open(self.device, self.options)?;
-        Ok(Denoiser { spec: self, backend })
+        self.params(25.0, 1).map(|_| ())
     }
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
@@ -176,7 +201,7 @@ pub struct Denoised {
 /// A denoiser, built once and used for many pictures.
 pub struct Denoiser {
     spec: DenoiserBuilder,
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
 }
 
 impl std::fmt::Debug for Denoiser {
@@ -191,9 +216,14 @@ impl Denoiser {
         DenoiserBuilder { profile, ..Default::default() }
     }
 
-    /// The device in use.
+    /// The device in use; `auto` starts it to tell.
     pub fn device(&self) -> device::DeviceInfo {
         self.backend.info()
+    }
+
+    /// The device itself.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
     }
 
     /// Denoises a picture.
@@ -212,14 +242,27 @@ impl Denoiser {
         if sigma <= 0.0 {
             return Ok(None);
         }
-        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / frame.white();
-        let params = self.spec.params(sigma255, frame.channels())?;
-        let sigmas = channel_sigmas(&frame, &params, sigma255);
-        let (low, high) = frame.range();
-        let scale = 255.0 / frame.white();
-        let plan =
-            Plan::new(&params, frame.width(), frame.height(), &sigmas)?.for_range(low * scale, high * scale);
-        Ok(Some(Resolved { sigma, sigma255, params, plan, channels: frame.channels() }))
+        let job =
+            self.plan(sigma, frame.width(), frame.height(), frame.channels(), frame.white(), frame.range())?;
+        Ok(Some(job))
+    }
+
+    /// Parameters and plan for a picture with noise `sigma` and samples in `range`, all in its own units.
+    fn plan(
+        &self,
+        sigma: f32,
+        width: usize,
+        height: usize,
+        channels: usize,
+        white: f32,
+        range: (f32, f32),
+    ) -> Result<Resolved> {
+        let scale = 255.0 / white;
+        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / white;
+        let params = self.spec.params(sigma255, channels)?;
+        let sigmas = channel_sigmas(channels, &params, sigma255);
+        let plan = Plan::new(&params, width, height, &sigmas)?.for_range(range.0 * scale, range.1 * scale);
+        Ok(Resolved { sigma, sigma255, params, plan, channels })
     }
 
     /// Denoises a picture, reporting to and listening to `control`.
@@ -261,31 +304,22 @@ impl Denoiser {
             views = scaled.iter().map(Plane::view).collect();
         }
         let out = match (views.len(), job.params.color) {
-            (1, _) => self.backend.bm3d(&job.plan, &views, control)?,
+            (1, _) => filter_planes(&*self.backend, &job.plan, &views, None, control)?,
             (_, ColorMode::Independent) => views
                 .iter()
                 .enumerate()
                 .map(|(i, v)| Ok(self.backend.bm3d(&job.plan, &[*v], &control.section(i, 3))?.remove(0)))
                 .collect::<Result<_>>()?,
-            (_, mode) => {
-                let mut planes = mode.forward(&views);
-                let channels: Vec<PlaneView<'_>> =
-                    planes.iter().map(Plane::view).take(job.plan.channels()).collect();
-                let filtered = self.backend.bm3d(&job.plan, &channels, control)?;
-                for (plane, new) in planes.iter_mut().zip(filtered) {
-                    *plane = new;
-                }
-                mode.inverse(&planes)
-            }
+            (_, mode) => filter_planes(&*self.backend, &job.plan, &views, Some(mode), control)?,
         };
         Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
     }
 }
 
 /// Noise deviation of each channel that the device filters.
-fn channel_sigmas(frame: &FrameView<'_>, params: &Params, sigma: f32) -> Vec<f32> {
+fn channel_sigmas(channels: usize, params: &Params, sigma: f32) -> Vec<f32> {
     let gain = params.color.noise_gain().map(|g| g as f32 * sigma);
-    match (frame.channels(), params.color) {
+    match (channels, params.color) {
         (1, _) | (_, ColorMode::Independent) => vec![sigma],
         (_, ColorMode::Luma) => vec![gain[0]],
         _ => gain.to_vec(),

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
+use quell::Device;
+use quell::device::SampleFormat;
 
 use super::denoise::inputs;
 use super::values::{
-    csv_switch, json_switch, many, not_negative, on, one, option, positive, size, style, switch,
+    csv_switch, json_switch, many, not_negative, on, one, option, parsed, positive, sample, size, style,
+    switch,
 };
 use super::{EngineArgs, ReadingArgs};
 use crate::failure::Failure;
@@ -63,17 +66,23 @@ pub(crate) struct DegradeArgs {
 pub(crate) struct BenchArgs {
     /// The noisy picture; `None` makes one.
     pub(crate) input: Option<PathBuf>,
-    /// Size of the made picture.
-    pub(crate) size: (usize, usize),
+    /// Sizes of the made pictures.
+    pub(crate) sizes: Vec<(usize, usize)>,
+    /// The made pictures have colours.
+    pub(crate) rgb: bool,
+    /// Type of the samples that a GPU gets.
+    pub(crate) sample: SampleFormat,
+    /// Frames of a stream; `None` as the device likes, 0 none.
+    pub(crate) stream: Option<usize>,
     /// Seed of the made noise.
     pub(crate) seed: u64,
     /// The clean picture, for PSNR and SSIM.
     pub(crate) reference: Option<PathBuf>,
     /// Where the result is written.
     pub(crate) output: Option<PathBuf>,
-    /// Runs.
-    pub(crate) repeat: u32,
-    /// One JSON object per profile.
+    /// Runs; `None` as the device likes.
+    pub(crate) repeat: Option<u32>,
+    /// One JSON object per profile and size.
     pub(crate) json: bool,
     /// How to filter.
     pub(crate) engine: EngineArgs,
@@ -81,8 +90,19 @@ pub(crate) struct BenchArgs {
     pub(crate) reading: ReadingArgs,
 }
 
+/// `quell gpu-check`.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckArgs {
+    /// The device to check.
+    pub(crate) device: Device,
+    /// Fewer cases.
+    pub(crate) quick: bool,
+    /// One JSON object per case.
+    pub(crate) style: Style,
+}
+
 /// The commands in the order of `--help`.
-pub(super) fn define() -> [Command; 6] {
+pub(super) fn define() -> [Command; 7] {
     [
         Command::new("noise")
             .about("Says how noisy pictures are")
@@ -118,6 +138,20 @@ pub(super) fn define() -> [Command; 6] {
             .args(ReadingArgs::define()),
         Command::new("devices").about("Lists what quell can work on").arg(json_switch()),
         bench(),
+        Command::new("gpu-check")
+            .about("Compares a GPU with the reference, case by case")
+            .long_about(
+                "Compares what a device computes with the scalar reference and with the processor: profiles, sizes, \
+                 steps, groups, colours, sample types, ties, tiles. Ends with exit code 1 if a case fails.",
+            )
+            .arg(
+                option("device", "NAME")
+                    .value_parser(parsed::<Device>)
+                    .default_value("auto")
+                    .help("What to check: auto, cpu, cuda[:N|:all] or opencl[:N|:all]"),
+            )
+            .arg(switch("quick").help("Only the most telling cases"))
+            .args([json_switch(), csv_switch()]),
         Command::new("completions")
             .about("Prints the completion script of a shell")
             .arg(Arg::new("shell").value_name("SHELL").value_parser(value_parser!(Shell)).required(true)),
@@ -129,16 +163,19 @@ fn bench() -> Command {
         .about("Measures speed, memory and quality")
         .long_about(
             "Measures speed, memory and quality, on a picture of your own or on one that is made up. \
-             --profile all goes through every profile.",
+             --profile all goes through every profile. On a GPU it shows the time of the kernels alone, from \
+             device memory to device memory, and of a stream of frames from host to host.",
         )
         .args(
             [
                 file("input", "FILE").long("input").help("A noisy picture [default: one is made]"),
-                option("size", "WxH")
+                option("size", "WxH,...")
                     .value_parser(size)
+                    .value_delimiter(',')
                     .default_value("512x512")
                     .conflicts_with("input")
-                    .help("Size of the picture that is made"),
+                    .help("Sizes of the pictures that are made"),
+                switch("rgb").alias("colour").conflicts_with("input").help("Make colour pictures"),
                 option("seed", "S")
                     .value_parser(value_parser!(u64))
                     .default_value("0")
@@ -149,10 +186,18 @@ fn bench() -> Command {
                     .requires("input")
                     .help("The clean picture, for PSNR and SSIM"),
                 file("output", "FILE").short('o').long("output").help("Write the result of the last run"),
-                option("repeat", "N")
-                    .value_parser(value_parser!(u32).range(1..=100_000))
-                    .default_value("3")
-                    .help("Runs; the table shows the fastest"),
+                option("repeat", "N").value_parser(value_parser!(u32).range(1..=100_000)).help(
+                    "Runs; the table shows the fastest of the processor [default: 3], the median of a GPU \
+                         [default: 20]",
+                ),
+                option("sample", "TYPE")
+                    .value_parser(sample)
+                    .default_value("u8")
+                    .help("Type of the samples that a GPU gets and returns: u8, u16 or f32"),
+                option("stream", "N").value_parser(value_parser!(u32).range(0..=1_000_000)).help(
+                    "Frames per second, host to host, over N frames of which several are in work at once; 0: \
+                         not measured [default: 100 on a GPU, 0 on the processor]",
+                ),
                 json_switch(),
             ]
             .map(|a| a.help_heading("Bench")),
@@ -216,14 +261,24 @@ impl BenchArgs {
     pub(super) fn from_matches(m: &ArgMatches) -> Result<Self, Failure> {
         Ok(Self {
             input: one(m, "input"),
-            size: one(m, "size").unwrap_or((512, 512)),
+            sizes: many(m, "size"),
+            rgb: on(m, "rgb"),
+            sample: one(m, "sample").unwrap_or(SampleFormat::U8),
+            stream: one::<u32>(m, "stream").map(|n| n as usize),
             seed: one(m, "seed").unwrap_or_default(),
             reference: one(m, "reference"),
             output: one(m, "output"),
-            repeat: one(m, "repeat").unwrap_or(1),
+            repeat: one(m, "repeat"),
             json: on(m, "json"),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),
         })
+    }
+}
+
+impl CheckArgs {
+    /// What was typed.
+    pub(super) fn from_matches(m: &ArgMatches) -> Self {
+        Self { device: one(m, "device").unwrap_or_default(), quick: on(m, "quick"), style: style(m) }
     }
 }

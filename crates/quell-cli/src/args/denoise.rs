@@ -27,6 +27,8 @@ pub(crate) struct DenoiseArgs {
     pub(crate) json: bool,
     /// Only errors.
     pub(crate) quiet: bool,
+    /// Pictures in work at once; `None` as many as the device likes.
+    pub(crate) jobs: Option<usize>,
     /// JPEG quality.
     pub(crate) jpeg_quality: Option<u8>,
     /// How to filter.
@@ -60,6 +62,13 @@ pub(super) fn define(command: Command) -> Command {
             .map(|a| a.help_heading("Files")),
         )
         .args(EngineArgs::define("auto"))
+        .arg(
+            option("jobs", "N")
+                .value_parser(value_parser!(u8).range(1..=64))
+                .help_heading("Work")
+                .hide_short_help(true)
+                .help("Pictures in work at once [default: 1 on the processor, more on a GPU]"),
+        )
         .args(ReadingArgs::define())
         .args(
             [
@@ -85,6 +94,7 @@ impl DenoiseArgs {
             print_plan: on(m, "print-plan"),
             json: on(m, "json"),
             quiet: on(m, "quiet"),
+            jobs: one::<u8>(m, "jobs").map(usize::from),
             jpeg_quality: one(m, "jpeg-quality"),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),

@@ -85,7 +85,7 @@ impl EngineArgs {
                 option("device", "NAME")
                     .value_parser(parsed::<Device>)
                     .default_value("auto")
-                    .help("Where to work: auto or cpu"),
+                    .help("Where to work: auto, cpu, cuda[:N|:all] or opencl[:N|:all]"),
                 option("threads", "N")
                     .value_parser(value_parser!(u16).range(1..=1024))
                     .help("Worker threads [default: one per core]"),

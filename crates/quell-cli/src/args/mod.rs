@@ -7,7 +7,7 @@ mod engine;
 mod reading;
 mod values;
 
-pub(crate) use commands::{BenchArgs, CompareArgs, DegradeArgs, NoiseArgs};
+pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
 pub(crate) use engine::{EngineArgs, flag};
 pub(crate) use reading::{NanPolicy, ReadingArgs};
@@ -35,6 +35,8 @@ pub(crate) enum Invocation {
     Devices(Style),
     /// `quell bench`
     Bench(BenchArgs),
+    /// `quell gpu-check`
+    Check(CheckArgs),
     /// `quell completions`
     Completions(Shell),
 }
@@ -57,6 +59,7 @@ Examples:
   quell degrade clean.png --sigma 25 --seed 0 -o noisy.png
   quell compare clean.png noisy.png noisy.quell.png
   quell bench --profile all
+  quell devices                        what there is to work on, and what keeps a GPU from being used
 
 sigma is on the scale 0..255 for every picture: 25 means the same for 8 bits, 16 bits and float.
 A file that is called like a command can be given as ./noise
@@ -102,6 +105,7 @@ fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
         "degrade" => Invocation::Degrade(DegradeArgs::from_matches(sub)),
         "devices" => Invocation::Devices(values::style(sub)),
         "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
+        "gpu-check" => Invocation::Check(CheckArgs::from_matches(sub)),
         _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
     })
 }

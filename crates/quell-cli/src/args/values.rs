@@ -5,6 +5,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
 use quell::bm3d::Profile;
+use quell::device::SampleFormat;
 
 use crate::table::Style;
 
@@ -97,6 +98,12 @@ pub(super) fn size(text: &str) -> Result<(usize, usize), String> {
     text.split_once('x')
         .and_then(|(w, h)| Some((parse(w)?, parse(h)?)))
         .ok_or_else(|| "must be WIDTHxHEIGHT, each from 1 to 65536".to_owned())
+}
+
+/// A type of samples.
+pub(super) fn sample(text: &str) -> Result<SampleFormat, String> {
+    let known = SampleFormat::ALL.into_iter().find(|f| f.name() == text);
+    known.ok_or_else(|| "must be u8, u16 or f32".to_owned())
 }
 
 /// Anything of the library that parses from text; its own message is shown.

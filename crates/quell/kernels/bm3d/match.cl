@@ -11,7 +11,7 @@
 //   sort      each key counts the keys before it, which is its place
 //
 // Options: PATCH, STEP, RADIUS, GROUP, MARGIN, NEIGHBOURS, ROWS, BAND (candidate rows that local memory holds at
-// once, a multiple of ROWS), BINS (per work-item), HITS (room for keys), LIST (references come from a list).
+// once, a multiple of ROWS), BINS (per work-item), HITS (room for keys), LIST (references come from a list, its length first).
 // Out: for each reference the numbers of its displacements in raster order of the window, cut to a power of two,
 // and NO_MATCH behind them.
 
@@ -77,7 +77,7 @@ FN int count_keys(LOCAL_PTR const uint* distances, int lane, uint most) {
 KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RESTRICT norms,
                          GLOBAL ushort* RESTRICT matches,
 #if LIST
-                         GLOBAL const int* RESTRICT list, GLOBAL const int* RESTRICT list_length,
+                         GLOBAL const int* RESTRICT list,
 #endif
                          int columns, int last_x, int last_y, int first_row, int width, int height, int pitch,
                          int max_ssd) {
@@ -96,9 +96,9 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
   LOCAL_PTR ushort* halves = (LOCAL_PTR ushort*)distances;
 
 #if LIST
-  const int length = *list_length;
+  const int length = list[0];
   for (int entry = GROUP_X; entry < length; entry += GROUPS_X) {
-    const int reference = list[entry], first_column = reference % columns, band_row = reference / columns;
+    const int reference = list[1 + entry], first_column = reference % columns, band_row = reference / columns;
     const int column = first_column;
     BARRIER();
 #else

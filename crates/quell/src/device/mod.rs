@@ -1,83 +1,137 @@
 //! Where plans are carried out. A device is one [`Backend`]; a method adds one function to it.
 //!
-//! `cpu` is the only one so far; `cuda` and `opencl` will stand beside it as sibling modules.
+//! [`open`] starts the device that the user wants; `auto` is a [`Backend`] too, which goes on with the next device when
+//! one fails. Nothing is asked of any driver before there is work for it.
 
+mod choice;
 pub mod cpu;
-#[expect(dead_code, reason = "the GPU back ends are being built")]
+#[cfg(feature = "cuda")]
+pub mod cuda;
+mod drivers;
+#[cfg(feature = "emulator")]
+#[allow(dead_code)]
+mod emulator;
+mod failover;
+#[allow(dead_code)]
 mod gpu;
+mod info;
 #[cfg(feature = "opencl")]
 mod opencl;
+mod samples;
+mod spread;
+#[cfg(test)]
+mod test_devices;
 
-use serde::Serialize;
+pub use choice::{Device, Which};
+pub use gpu::notice::on_notice;
+pub use info::{DeviceInfo, Kind, Problem};
+pub(crate) use samples::filter_planes;
+pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
 
-use crate::{Control, Error, Plane, PlaneView, Result, bm3d};
+use crate::bm3d::{self, Match, Plan};
+use crate::{Control, Error, Plane, PlaneView, Result};
 
-/// Which device to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Device {
-    /// The fastest one that works.
-    #[default]
-    Auto,
-    /// The processor.
-    Cpu,
-}
-
-impl std::str::FromStr for Device {
-    type Err = Error;
-    fn from_str(s: &str) -> Result<Self> {
-        match s {
-            "auto" => Ok(Self::Auto),
-            "cpu" => Ok(Self::Cpu),
-            _ if s.starts_with("cuda") || s.starts_with("opencl") => {
-                Err(Error::Unsupported(format!("device {s}: GPUs are not in this version, use cpu or auto")))
-            }
-            _ => Err(Error::parameter("device", s, "one of auto, cpu")),
-        }
-    }
-}
-
-/// What `quell devices` shows.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct DeviceInfo {
-    /// The name that `--device` takes.
-    pub name: String,
-    /// What it is, in words.
-    pub description: String,
-    /// Instruction set, driver or the like.
-    pub detail: String,
-    /// Threads or compute units.
-    pub units: usize,
-}
-
-/// A device that can carry out plans. Planes are on the 0..255 scale, channel 0 is grouped on.
+/// A device that can carry out plans, on several pictures at once if need be. Planes are on the 0..255 scale, channel
+/// 0 is grouped on.
 pub trait Backend: Send + Sync {
     /// What this is.
     fn info(&self) -> DeviceInfo;
 
+    /// Pictures that are worth having in work at once: more than one where transfers and the host's own work go on
+    /// beside the filtering.
+    fn lanes(&self) -> usize {
+        1
+    }
+
     /// Runs BM3D on the channels of one picture.
     fn bm3d(&self, plan: &bm3d::Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>>;
+
+    /// Runs BM3D on the samples of one picture as they are stored, into samples of any type. A device that can, converts
+    /// by itself, so that fewer bytes travel. What is in `to` after an error is undefined.
+    fn bm3d_samples(
+        &self,
+        plan: &Plan,
+        from: &[Samples<'_>],
+        encoding: Encoding,
+        to: &mut [SamplesMut<'_>],
+        control: &Control,
+    ) -> Result<()> {
+        samples::by_conversion(self, plan, from, encoding, to, control)
+    }
+
+    /// Runs BM3D on a picture in device memory; the result is left there, and is complete on return.
+    fn bm3d_device(
+        &self,
+        plan: &Plan,
+        from: &[DeviceSamples],
+        encoding: Encoding,
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        let _ = (plan, from, encoding, to, control);
+        Err(Error::Unsupported(format!(
+            "{}: a picture in device memory needs a CUDA device",
+            self.info().name
+        )))
+    }
+
+    /// Runs BM3D `repeat` times on one picture, from device memory to device memory, and measures it.
+    fn bm3d_timed(
+        &self,
+        plan: &Plan,
+        from: &[Samples<'_>],
+        encoding: Encoding,
+        repeat: usize,
+    ) -> Result<Timing> {
+        let _ = (plan, from, encoding, repeat);
+        Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
+    }
+
+    /// The groups of one pass over `guide`, for checks: for every reference patch, by rows and then columns of the grid,
+    /// its matches in order, cut to a power of two.
+    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+        let _ = (plan, pass, guide);
+        Err(Error::Unsupported(format!("{}: groups cannot be read back", self.info().name)))
+    }
+}
+
+/// What [`Backend::bm3d_timed`] measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// All kernels of both passes, in milliseconds, one value per repetition.
+    pub total_ms: Vec<f32>,
+    /// Each stage in the order of the work: its name, and the median of its milliseconds.
+    pub stages: Vec<(String, f32)>,
+    /// Device memory in use at most, in bytes.
+    pub device_bytes: u64,
 }
 
 /// Options that only concern how a device works, never what it computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
-    /// Worker threads; 0 is one per core.
+    /// Worker threads of the processor; 0 is one per core.
     pub threads: usize,
-    /// Side of the tiles that go through all passes at once, in pixels; 0 is the whole picture.
+    /// Side of the tiles that go through all passes at once, in pixels; 0 is the whole picture, or on a GPU as much as
+    /// its memory holds.
     pub tile: usize,
     /// Highest instruction set to use; `None` is the best there is.
     pub level: Option<cpu::Level>,
 }
 
-/// Starts a device.
+/// Starts a device. A named one that cannot be used is an error; `auto` starts nothing before there is work.
 pub fn open(device: Device, options: DeviceOptions) -> Result<Box<dyn Backend>> {
     match device {
-        Device::Auto | Device::Cpu => Ok(Box::new(cpu::Cpu::new(options)?)),
+        Device::Auto => Ok(Box::new(failover::Failover::automatic(options))),
+        Device::Cpu => Ok(Box::new(cpu::Cpu::new(options)?)),
+        Device::Cuda(which) => drivers::CUDA.open(which, options),
+        Device::OpenCl(which) => drivers::OPENCL.open(which, options),
     }
 }
 
-/// Every device of this machine.
+/// Every device of this machine, whether it can be used or not; GPUs first, as `auto` looks at them.
 pub fn list() -> Vec<DeviceInfo> {
-    open(Device::Cpu, DeviceOptions::default()).map(|b| b.info()).into_iter().collect()
+    let mut all = drivers::CUDA.list();
+    all.extend(drivers::OPENCL.list());
+    all.extend(open(Device::Cpu, DeviceOptions::default()).map(|b| b.info()));
+    all
 }

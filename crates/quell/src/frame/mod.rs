@@ -180,15 +180,8 @@ impl<'a> FrameView<'a> {
     /// The range that all but about a thousandth of the samples at either end lie in, from a regular selection of
     /// them: hot pixels do not count.
     pub fn range(&self) -> (f32, f32) {
-        const ENOUGH: usize = 1 << 16;
-        let stride = (self.width() * self.height() * self.channels() / ENOUGH).max(1);
-        // An odd stride does not fall in step with even widths.
-        let samples = self.planes.iter().flat_map(|p| p.rows()).flatten().step_by(stride | 1);
-        let mut samples: Vec<f32> = samples.copied().collect();
-        let tail = samples.len() / 1000;
-        let low = *samples.select_nth_unstable_by(tail, f32::total_cmp).1;
-        let last = samples.len() - 1 - tail;
-        (low, *samples.select_nth_unstable_by(last, f32::total_cmp).1)
+        let (w, h) = (self.width(), self.height());
+        typical_range(w * h * self.channels(), |i| self.planes[i / (w * h)].row(i / w % h)[i % w])
     }
 
     /// The first NaN or infinity as an error (contract 8: they never spread).
@@ -202,6 +195,18 @@ impl<'a> FrameView<'a> {
         }
         Ok(())
     }
+}
+
+/// The range of `count` samples as [`FrameView::range`] has it; `sample` gives one by its number.
+pub(crate) fn typical_range(count: usize, sample: impl Fn(usize) -> f32) -> (f32, f32) {
+    const ENOUGH: usize = 1 << 16;
+    // An odd stride does not fall in step with even widths.
+    let stride = (count / ENOUGH).max(1) | 1;
+    let mut samples: Vec<f32> = (0..count).step_by(stride).map(sample).collect();
+    let tail = samples.len() / 1000;
+    let low = *samples.select_nth_unstable_by(tail, f32::total_cmp).1;
+    let last = samples.len() - 1 - tail;
+    (low, *samples.select_nth_unstable_by(last, f32::total_cmp).1)
 }
 
 impl<'a> From<&'a Frame> for FrameView<'a> {

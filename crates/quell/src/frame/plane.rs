@@ -112,6 +112,15 @@ impl<'a> PlaneView<'a> {
         (0..view.height).map(move |y| view.row(y))
     }
 
+    /// Some of the rows, without copying.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
+        assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
+        Self { height: rows.len(), data: &self.data[rows.start * self.stride..], ..*self }
+    }
+
     /// Copies the samples into a plane of their own.
     pub fn to_plane(&self) -> Plane {
         Plane { width: self.width, height: self.height, data: self.rows().flatten().copied().collect() }

@@ -10,4 +10,5 @@ mod input;
 mod matching;
 mod parameters;
 mod properties;
+mod samples;
 mod scale;

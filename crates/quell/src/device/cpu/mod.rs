@@ -7,7 +7,7 @@ mod simd;
 
 pub use level::Level;
 
-use super::{Backend, DeviceInfo, DeviceOptions};
+use super::{Backend, DeviceInfo, DeviceOptions, Kind};
 use crate::bm3d::Plan;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
@@ -34,10 +34,10 @@ impl Cpu {
 impl Backend for Cpu {
     fn info(&self) -> DeviceInfo {
         DeviceInfo {
-            name: "cpu".into(),
             description: level::model_name(),
             detail: self.level.name().into(),
             units: self.pool.current_num_threads(),
+            ..DeviceInfo::new(Kind::Cpu, "cpu")
         }
     }
 

@@ -4,6 +4,8 @@
 //! their order, and nothing of drivers.
 
 pub(crate) mod bm3d;
+pub(crate) mod cache;
+pub(crate) mod notice;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -68,7 +70,7 @@ impl Program {
 }
 
 /// One argument of a kernel, in the order of its signature.
-pub(crate) enum Arg<'a, R: Runtime + ?Sized> {
+pub(crate) enum Arg<'a, R: Runtime> {
     Buffer(&'a R::Buffer),
     I32(i32),
     F32(f32),

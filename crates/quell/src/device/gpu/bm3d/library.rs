@@ -37,11 +37,13 @@ impl<R: Runtime> Default for Library<R> {
 }
 
 impl<R: Runtime> Library<R> {
-    /// The program, built if it is new. `tables` must be a function of the program's constants.
+    /// The program, built if it is new, its kernels with up to `local` bytes of dynamic local memory. `tables` must be a
+    /// function of the program's constants.
     pub(crate) fn get(
         &self,
         runtime: &R,
         program: Program,
+        local: usize,
         tables: Option<&[f32]>,
     ) -> GpuResult<Arc<Loaded<R>>> {
         // Others wait while one builds: they mostly want the same program.
@@ -50,7 +52,7 @@ impl<R: Runtime> Library<R> {
             return Ok(loaded.clone());
         }
         let module = runtime.build(&program)?;
-        let kernels = program.kernels.iter().map(|&name| Ok((name, runtime.kernel(&module, name, 0)?)));
+        let kernels = program.kernels.iter().map(|&name| Ok((name, runtime.kernel(&module, name, local)?)));
         let kernels = kernels.collect::<GpuResult<_>>()?;
         let tables = tables.map(|t| upload(runtime, t)).transpose()?;
         let loaded = Arc::new(Loaded { kernels, tables, _module: module });
@@ -60,7 +62,7 @@ impl<R: Runtime> Library<R> {
 }
 
 /// A buffer with these numbers.
-fn upload<R: Runtime>(runtime: &R, numbers: &[f32]) -> GpuResult<R::Buffer> {
+pub(crate) fn upload<R: Runtime>(runtime: &R, numbers: &[f32]) -> GpuResult<R::Buffer> {
     let bytes = size_of_val(numbers);
     let (queue, buffer, mut staging) = (runtime.queue()?, runtime.alloc(bytes)?, runtime.staging(bytes)?);
     for (to, v) in staging.chunks_exact_mut(4).zip(numbers) {

@@ -1,5 +1,6 @@
 //! BM3D on a GPU: the stages and the memory between them, once for every runtime.
 
+mod backend;
 mod clock;
 #[cfg(test)]
 pub(crate) mod conformance;
@@ -8,11 +9,15 @@ mod library;
 mod pass;
 pub(crate) mod program;
 mod slot;
+mod tensor;
+#[cfg(all(test, feature = "emulator"))]
+mod tensor_tests;
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::bm3d::{Match, Plan};
-use crate::device::{Backend, DeviceInfo};
+use crate::bm3d::{Match, PassPlan, Plan};
+use crate::device::DeviceInfo;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 use super::{GpuError, GpuResult, Limits, Runtime};
@@ -35,14 +40,31 @@ pub(crate) struct Gpu<R: Runtime> {
     /// Side of the tiles; 0 is what the memory allows.
     tile: usize,
     library: Library<R>,
+    /// The kernels of the last few plans.
+    recent: Mutex<Vec<(KernelsKey, Arc<Kernels<R>>)>>,
     slots: Slots<R>,
 }
+
+/// What the kernels of a plan depend on.
+#[derive(PartialEq)]
+struct KernelsKey {
+    passes: Vec<PassPlan>,
+    formats: (Format, Format),
+    halves: bool,
+}
+
+/// Plans whose kernels are remembered.
+const RECENT: usize = 8;
+
+type Row<'a> = Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>;
 
 /// Samples of a picture, row by row, as they go to the device.
 pub(crate) struct Source<'a> {
     pub(crate) format: Format,
+    /// All samples are precise enough as halves.
+    pub(crate) halves: bool,
     /// Copies samples `x` of row `y` of a channel.
-    pub(crate) row: Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>,
+    pub(crate) row: Row<'a>,
 }
 
 /// Where samples go that come from the device.
@@ -66,12 +88,26 @@ pub(crate) struct Times {
 impl<R: Runtime> Gpu<R> {
     /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
     pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
-        Self { runtime, info, tile, library: Library::default(), slots: Slots::default() }
+        let recent = Mutex::default();
+        Self { runtime, info, tile, library: Library::default(), recent, slots: Slots::default() }
     }
 
     /// What is driven.
     pub(crate) fn runtime(&self) -> &R {
         &self.runtime
+    }
+
+    /// The kernels of a plan, built if they are new.
+    fn kernels(&self, plan: &Plan, formats: (Format, Format), halves: bool) -> GpuResult<Arc<Kernels<R>>> {
+        let key = KernelsKey { passes: plan.passes.clone(), formats, halves };
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kernels)) = recent.iter().find(|(k, _)| *k == key) {
+            return Ok(kernels.clone());
+        }
+        let kernels = Arc::new(Kernels::new(&self.runtime, &self.library, plan, formats, halves)?);
+        recent.truncate(RECENT - 1);
+        recent.insert(0, (key, kernels.clone()));
+        Ok(kernels)
     }
 
     /// Runs a plan on the channels of a picture.
@@ -111,7 +147,7 @@ impl<R: Runtime> Gpu<R> {
         scale: Scale,
         control: &Control,
     ) -> Result<(), Stop> {
-        let kernels = Kernels::new(&self.runtime, &self.library, plan, (from.format, to.format))?;
+        let kernels = self.kernels(plan, (from.format, to.format), from.halves)?;
         let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
         let mut steps = Steps { control, done: 0, total };
         let mut slot = self.slots.take(&self.runtime)?;
@@ -145,7 +181,8 @@ impl<R: Runtime> Gpu<R> {
         let mut out: Vec<Plane> = noisy.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
         let region = whole(plan);
         let mut work = || -> Result<(), Stop> {
-            let kernels = Kernels::new(&self.runtime, &self.library, plan, (Format::F32, Format::F32))?;
+            let from = planes_source(noisy);
+            let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves)?;
             let mut slot = self.slots.take(&self.runtime)?;
             let geometry = Geometry::new(plan, plan.width, plan.height);
             let mut run = TileRun {
@@ -159,7 +196,7 @@ impl<R: Runtime> Gpu<R> {
             run.allocate(4)?;
             let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
             let mut steps = Steps { control: &control, done: 0, total: 1 };
-            stage(&mut run, &region, &planes_source(noisy))?;
+            stage(&mut run, &region, &from)?;
             run.ingest(Format::F32, scale, &mut Clock::off())?;
             self.runtime.finish(&run.slot.queue)?;
             stage(&mut run, &region, &planes_source(basic))?;
@@ -183,7 +220,7 @@ impl<R: Runtime> Gpu<R> {
         let region = whole(&plan);
         let (pass, grid) = (&plan.passes[0], Grid::new(&plan.passes[0], &plan, &region));
         let lists = || -> GpuResult<Vec<u16>> {
-            let kernels = Kernels::new(&self.runtime, &self.library, &plan, (Format::F32, Format::F32))?;
+            let kernels = self.kernels(&plan, (Format::F32, Format::F32), false)?;
             let mut slot = self.slots.take(&self.runtime)?;
             let geometry = Geometry::new(&plan, plan.width, plan.height);
             let mut run = TileRun {
@@ -220,8 +257,10 @@ impl<R: Runtime> Gpu<R> {
         };
         let groups = lists.chunks_exact(pass.group).enumerate().map(|(i, list)| {
             let (x, y) = position(i);
-            let members = list.iter().take_while(|&&n| n != u16::MAX);
-            members
+            let members = list.iter().take_while(|&&n| n != u16::MAX).count();
+            // Some kernels leave the cut to the filter.
+            list[..1 << members.max(1).ilog2()]
+                .iter()
                 .map(|&n| {
                     let (dy, dx) = (i32::from(n) / side as i32 - r, i32::from(n) % side as i32 - r);
                     let there = (x.wrapping_add_signed(dx as isize), y.wrapping_add_signed(dy as isize));
@@ -242,7 +281,7 @@ impl<R: Runtime> Gpu<R> {
         let mut times = Times::default();
         let mut all: Vec<Vec<(&'static str, f32)>> = Vec::new();
         let mut work = || -> Result<(), Stop> {
-            let kernels = Kernels::new(&self.runtime, &self.library, plan, (from.format, from.format))?;
+            let kernels = self.kernels(plan, (from.format, from.format), from.halves)?;
             let mut slot = self.slots.take(&self.runtime)?;
             let geometry = Geometry::new(plan, plan.width, plan.height);
             let mut run = TileRun {
@@ -296,26 +335,14 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-impl<R: Runtime> Backend for Gpu<R> {
-    fn info(&self) -> DeviceInfo {
-        self.info.clone()
-    }
-
-    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
-        let scale = Scale { factor: 1.0, white: 255.0 };
-        self.run(plan, &planes_source(noisy), &mut planes_sink(&mut out), scale, control)?;
-        Ok(out)
-    }
-}
-
 /// Planes as the device reads them.
 fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
     let row = move |c: usize, y: usize, x: Range<usize>, to: &mut [u8]| {
         let (to, from) = (to.as_chunks_mut().0, &planes[c].row(y)[x]);
         to.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
     };
-    Source { format: Format::F32, row: Box::new(row) }
+    let halves = planes.iter().flat_map(|p| p.rows()).flatten().all(|v| tensor::HALF_RANGE.contains(v));
+    Source { format: Format::F32, halves, row: Box::new(row) }
 }
 
 /// Planes that the device writes.

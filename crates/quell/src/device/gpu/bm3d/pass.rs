@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use super::clock::Clock;
 use super::geometry::{Geometry, Grid, MARGIN, Region};
-use super::library::{Library, Loaded};
-use super::program::{self, FilterShape, Format, MatchShape, Path, PlaneFormat};
+use super::library::{Library, Loaded, upload};
+use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
 use super::slot::{Buffers, Growing, Slot};
+use super::tensor::{TensorFilter, TensorMatch};
 use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape};
 use crate::{Control, Error};
 
 /// Bytes of the matches of one band of references, at most.
-const MATCH_BYTES: usize = 64 << 20;
+const MATCH_BYTES: usize = 128 << 20;
 /// Products of samples that one launch does per compute unit, at most: some milliseconds on a small GPU.
 const LAUNCH_PRODUCTS: usize = 1_000_000_000;
+/// Work-groups per compute unit that match what the tensor kernel handed over.
+const LIST_GROUPS: usize = 16;
 /// Work-groups of the filter of any groups, and the scratch memory of all of them, at most.
 const SCRATCH_GROUPS: usize = 512;
 const SCRATCH_BYTES: usize = 128 << 20;
@@ -39,44 +42,91 @@ struct PassKernels<R: Runtime> {
 
 /// Who matches.
 enum Matching<R: Runtime> {
-    General { loaded: Arc<Loaded<R>>, shape: MatchShape },
+    General {
+        loaded: Arc<Loaded<R>>,
+        shape: MatchShape,
+    },
+    /// The tensor kernel, and the general one for the references that it hands over.
+    Tensor {
+        loaded: Arc<Loaded<R>>,
+        kernel: TensorMatch,
+        rest: Arc<Loaded<R>>,
+    },
+}
+
+impl<R: Runtime> Matching<R> {
+    fn new(runtime: &R, library: &Library<R>, pass: &PassPlan) -> GpuResult<Self> {
+        let limits = runtime.limits();
+        let general = |list| {
+            let shape = MatchShape::new(pass, limits, list).ok_or_else(|| {
+                let reason = format!("a search window of {} does not fit", 2 * pass.radius + 1);
+                GpuError::Driver { call: "local memory", reason }
+            })?;
+            Ok((library.get(runtime, program::matching(pass, shape, list), 0, None)?, shape))
+        };
+        match TensorMatch::new(pass, limits) {
+            Some(kernel) => {
+                let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
+                Ok(Self::Tensor { loaded, kernel, rest: general(true)?.0 })
+            }
+            None => general(false).map(|(loaded, shape)| Self::General { loaded, shape }),
+        }
+    }
 }
 
 /// Who filters.
 enum Filter<R: Runtime> {
-    General { loaded: Arc<Loaded<R>>, shape: FilterShape },
+    General {
+        loaded: Arc<Loaded<R>>,
+        shape: FilterShape,
+    },
+    Tensor {
+        loaded: Arc<Loaded<R>>,
+        kernel: TensorFilter,
+        /// Of each channel.
+        constants: Vec<R::Buffer>,
+    },
 }
 
-/// Which kernels a pass gets. The one place where the fast ones are chosen.
-fn path(_pass: &PassPlan, _limits: &Limits) -> Path {
-    Path::General
+impl<R: Runtime> Filter<R> {
+    fn new(runtime: &R, library: &Library<R>, pass: &PassPlan, planes: PlaneFormat) -> GpuResult<Self> {
+        let limits = runtime.limits();
+        match TensorFilter::new(pass, limits).filter(|_| planes == PlaneFormat::Half) {
+            Some(kernel) => {
+                let constants =
+                    (0..pass.sigma.len()).map(|c| upload(runtime, &TensorFilter::constants(pass, c)));
+                let constants = constants.collect::<GpuResult<_>>()?;
+                let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
+                Ok(Self::Tensor { loaded, kernel, constants })
+            }
+            None => {
+                let shape = FilterShape::new(pass, limits);
+                let tables = program::tables(pass, shape);
+                let loaded = library.get(runtime, program::filter(pass, shape, planes), 0, Some(&tables))?;
+                Ok(Self::General { loaded, shape })
+            }
+        }
+    }
 }
 
 impl<R: Runtime> Kernels<R> {
-    /// Builds what is not built yet.
+    /// Builds what is not built yet. `halves`: all samples are precise enough as halves.
     pub(crate) fn new(
         runtime: &R,
         library: &Library<R>,
         plan: &Plan,
         (from, to): (Format, Format),
+        halves: bool,
     ) -> GpuResult<Self> {
-        // Half planes are for plans that the fast kernels carry out from end to end.
-        let planes = PlaneFormat::Float;
-        let get = |p| library.get(runtime, p, None);
+        // Half planes are for plans that the tensor kernels filter from end to end.
+        let tensor = plan.passes.iter().all(|pass| TensorFilter::new(pass, runtime.limits()).is_some());
+        let planes = if tensor && halves { PlaneFormat::Half } else { PlaneFormat::Float };
+        let get = |p| library.get(runtime, p, 0, None);
         let passes = plan.passes.iter().map(|pass| {
-            let Path::General = path(pass, runtime.limits());
-            let shape = MatchShape::new(pass, runtime.limits(), false).ok_or_else(|| {
-                let reason = format!("a search window of {} does not fit", 2 * pass.radius + 1);
-                GpuError::Driver { call: "local memory", reason }
-            })?;
-            let matching = Matching::General { loaded: get(program::matching(pass, shape, false))?, shape };
-            let shape = FilterShape::new(pass, runtime.limits());
-            let tables = program::tables(pass, shape);
-            let loaded = library.get(runtime, program::filter(pass, shape, planes), Some(&tables))?;
             Ok(PassKernels {
                 norms: get(program::norms(pass))?,
-                matching,
-                filter: Filter::General { loaded, shape },
+                matching: Matching::new(runtime, library, pass)?,
+                filter: Filter::new(runtime, library, pass, planes)?,
                 finish: get(program::finish(pass, to, planes))?,
             })
         });
@@ -144,7 +194,8 @@ pub(crate) fn band_rows(pass: &PassPlan, grid: &Grid, limits: &Limits) -> usize 
     let products = side * side * pass.patch * pass.patch * grid.columns;
     let by_time = LAUNCH_PRODUCTS.saturating_mul(limits.units.max(1)) / products;
     let by_memory = MATCH_BYTES / (2 * pass.group * grid.columns);
-    by_time.min(by_memory).clamp(1, grid.rows)
+    // Tensor kernels take rows by fours.
+    (by_time.min(by_memory) / 4 * 4).clamp(4, grid.rows.next_multiple_of(4))
 }
 
 /// Launches of match and filter that a tile takes: what progress is counted in.
@@ -353,11 +404,40 @@ impl<R: Runtime> TileRun<'_, R> {
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let bytes = 2 * pass.group * band.grid.columns * band.rows;
         let matches = buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
-        let Matching::General { loaded, shape } = &self.kernels.passes[index].matching;
-        let args = [
-            Arg::Buffer(&*guide),
-            Arg::Buffer(norms),
-            Arg::Buffer(matches),
+        let (loaded, shape, list) = match &self.kernels.passes[index].matching {
+            Matching::General { loaded, shape } => {
+                let n = shape.neighbours;
+                let grid = [band.grid.columns.div_ceil(n), band.rows];
+                (loaded, Shape { grid, items: 32 * n, local: 0 }, None)
+            }
+            Matching::Tensor { loaded, kernel, rest } => {
+                let references = band.grid.columns * band.rows;
+                let difficult = &*buffers.difficult.get(4 * (references + 1), |n| self.runtime.alloc(n))?;
+                self.runtime.zero(queue, difficult, 4)?;
+                let args = [
+                    Arg::Buffer(&*guide),
+                    Arg::Buffer(norms),
+                    Arg::Buffer(matches),
+                    Arg::Buffer(difficult),
+                    Arg::I32(int(band.grid.columns)),
+                    Arg::I32(int(band.grid.rows)),
+                    Arg::I32(int(band.grid.last_x)),
+                    Arg::I32(int(band.grid.last_y)),
+                    Arg::I32(int(band.first)),
+                    Arg::I32(int(band.first + band.rows)),
+                    Arg::I32(int(g.pitch)),
+                    Arg::I32(pass.max_ssd as i32),
+                ];
+                let shape = kernel.shape(band.grid.columns, band.rows);
+                self.runtime.launch(queue, loaded.kernel("match_tensor")?, shape, &args)?;
+                // How many are left only the device knows: some work-groups share them.
+                let groups = (LIST_GROUPS * self.runtime.limits().units).min(references);
+                (rest, Shape { grid: [groups, 1], items: 32, local: 0 }, Some(difficult))
+            }
+        };
+        let mut args = vec![Arg::Buffer(&*guide), Arg::Buffer(norms), Arg::Buffer(matches)];
+        args.extend(list.map(Arg::Buffer));
+        args.extend([
             Arg::I32(int(band.grid.columns)),
             Arg::I32(int(band.grid.last_x)),
             Arg::I32(int(band.grid.last_y)),
@@ -366,24 +446,42 @@ impl<R: Runtime> TileRun<'_, R> {
             Arg::I32(int(g.height)),
             Arg::I32(int(g.pitch)),
             Arg::I32(pass.max_ssd as i32),
-        ];
-        let n = shape.neighbours;
-        let shape = Shape { grid: [band.grid.columns.div_ceil(n), band.rows], items: 32 * n, local: 0 };
+        ]);
         self.runtime.launch(queue, loaded.kernel("bm3d_match")?, shape, &args)
     }
 
     fn filter(&mut self, index: usize, c: usize, band: &Band) -> GpuResult<()> {
         let (g, pass) = (self.geometry, &self.plan.passes[index]);
         let Slot { queue, buffers, .. } = &mut *self.slot;
-        let Filter::General { loaded, shape } = &self.kernels.passes[index].filter;
+        let noisy = &*have(&mut buffers.noisy[c])?;
+        // The first pass has no pilot, and does not look.
+        let basic = if index > 0 { &*have(&mut buffers.basic[c])? } else { noisy };
+        let (loaded, shape) = match &self.kernels.passes[index].filter {
+            Filter::General { loaded, shape } => (loaded, shape),
+            Filter::Tensor { loaded, kernel, constants } => {
+                let args = [
+                    Arg::Buffer(noisy),
+                    Arg::Buffer(basic),
+                    Arg::Buffer(have(&mut buffers.matches)?),
+                    Arg::Buffer(have(&mut buffers.sums[c])?),
+                    Arg::Buffer(have(&mut buffers.weights[c])?),
+                    Arg::Buffer(&constants[c]),
+                    Arg::I32(int(band.grid.columns)),
+                    Arg::I32(int(band.grid.last_x)),
+                    Arg::I32(int(band.grid.last_y)),
+                    Arg::I32(int(band.first)),
+                    Arg::I32(int(band.first + band.rows)),
+                    Arg::I32(int(g.pitch)),
+                ];
+                let shape = kernel.shape(band.grid.columns, band.rows);
+                return self.runtime.launch(queue, loaded.kernel("filter_tensor")?, shape, &args);
+            }
+        };
         let sigma = pass.sigma[c];
         let strength = match pass.shrink {
             Shrink::Hard { lambda } => (lambda * sigma).powi(2),
             Shrink::Wiener { mu2 } => mu2 * sigma * sigma,
         };
-        let noisy = &*have(&mut buffers.noisy[c])?;
-        // The first pass has no pilot, and does not look.
-        let basic = if index > 0 { &*have(&mut buffers.basic[c])? } else { noisy };
         let mut args = vec![
             Arg::Buffer(noisy),
             Arg::Buffer(basic),

@@ -23,13 +23,6 @@ const FINISH: &str = include_str!("../../../../kernels/bm3d/finish.cl");
 /// The most that kernels declare of local memory: CUDA allows no more without asking, most OpenCL drivers have it.
 const LOCAL_BYTES: usize = 48 * 1024;
 
-/// Which kernels carry out a stage of a pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Path {
-    /// Those that run everywhere.
-    General,
-}
-
 /// The type of the samples that come in and go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Format {

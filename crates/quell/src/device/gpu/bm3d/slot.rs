@@ -53,6 +53,8 @@ pub(crate) struct Buffers<R: Runtime> {
     pub(crate) norms: Growing<R::Buffer>,
     /// Displacements of the groups of a band of references.
     pub(crate) matches: Growing<R::Buffer>,
+    /// References that the tensor kernel hands over.
+    pub(crate) difficult: Growing<R::Buffer>,
     pub(crate) sums: Vec<Growing<R::Buffer>>,
     pub(crate) weights: Vec<Growing<R::Buffer>>,
     /// For the filter of any groups.
@@ -68,6 +70,7 @@ impl<R: Runtime> Default for Buffers<R> {
             guide: Growing::default(),
             norms: Growing::default(),
             matches: Growing::default(),
+            difficult: Growing::default(),
             sums: Vec::new(),
             weights: Vec::new(),
             scratch: Growing::default(),
@@ -78,7 +81,7 @@ impl<R: Runtime> Default for Buffers<R> {
 impl<R: Runtime> Buffers<R> {
     /// Device memory taken, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let single = [&self.samples, &self.guide, &self.norms, &self.matches, &self.scratch];
+        let single = [&self.samples, &self.guide, &self.norms, &self.matches, &self.difficult, &self.scratch];
         let planes = [&self.noisy, &self.basic, &self.sums, &self.weights];
         single.into_iter().chain(planes.into_iter().flatten()).map(Growing::bytes).sum()
     }

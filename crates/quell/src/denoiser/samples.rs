@@ -1,0 +1,165 @@
+//! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
+
+use super::{Denoiser, Resolved, Sigma, check_positive};
+use crate::device::{DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut, Timing};
+use crate::frame::typical_range;
+use crate::{ColorMode, Control, Error, Result};
+
+impl Denoiser {
+    /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
+    /// GPU gets and returns no more bytes than there are. One plane is grey, three are red, green and blue; the noise
+    /// must be known ([`sigma`](crate::DenoiserBuilder::sigma), in the units of the samples). Integers are rounded, and clipped
+    /// to `0..=white`.
+    ///
+    /// May be called from several threads at once; on a GPU that is what keeps it busy, with
+    /// [`lanes`](crate::device::Backend::lanes) frames in work. What is in `to` after an error is undefined.
+    ///
+    /// ```
+    /// use quell::device::{Samples, SamplesMut};
+    /// use quell::{Control, Denoiser, bm3d::Profile};
+    ///
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).sigma(8.0).build()?;
+    /// let (width, height, white) = (64, 48, 255.0);
+    /// let frames: Vec<Vec<u8>> = (0..4).map(|i| vec![100 + i; width * height]).collect();
+    /// let mut clean = vec![vec![0u8; width * height]; frames.len()];
+    /// std::thread::scope(|threads| {
+    ///     for (frame, clean) in frames.iter().zip(&mut clean) {
+    ///         let denoiser = &denoiser;
+    ///         threads.spawn(move || {
+    ///             let (from, mut to) = ([Samples::U8(frame)], [SamplesMut::U8(clean)]);
+    ///             denoiser.denoise_samples(width, height, white, &from, &mut to, &Control::new())
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(clean[3], frames[3]);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn denoise_samples(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        from: &[Samples<'_>],
+        to: &mut [SamplesMut<'_>],
+        control: &Control,
+    ) -> Result<()> {
+        same_number(from.len(), to.len())?;
+        let job = self.job(width, height, white, from)?;
+        if let Some(n) = to.iter().map(SamplesMut::len).find(|n| *n != width * height) {
+            return Err(Error::Shape(format!("{n} samples cannot take a {width} x {height} plane")));
+        }
+        let encoding = |color| Encoding { white, color };
+        match (from.len(), job.params.color) {
+            (1, _) => self.backend.bm3d_samples(&job.plan, from, encoding(None), to, control),
+            (_, ColorMode::Independent) => {
+                std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
+                    let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
+                    self.backend.bm3d_samples(&job.plan, from, encoding(None), to, &control.section(i, 3))
+                })
+            }
+            (_, mode) => self.backend.bm3d_samples(&job.plan, from, encoding(Some(mode)), to, control),
+        }
+    }
+
+    /// The same for a picture in the memory of a CUDA device; the result is left there, complete on return. Samples are
+    /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first.
+    pub fn denoise_device(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        from: &[DeviceSamples],
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        same_number(from.len(), to.len())?;
+        from.iter().chain(to).try_for_each(|s| s.check(width))?;
+        let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
+        let job = self.plan_samples(width, height, white, &formats, || (0.0, white))?;
+        let encoding = |color| Encoding { white, color };
+        match (from.len(), job.params.color) {
+            (1, _) => self.backend.bm3d_device(&job.plan, from, encoding(None), to, control),
+            (_, ColorMode::Independent) => std::iter::zip(from, to).try_for_each(|(from, to)| {
+                self.backend.bm3d_device(&job.plan, &[*from], encoding(None), &[*to], control)
+            }),
+            (_, mode) => self.backend.bm3d_device(&job.plan, from, encoding(Some(mode)), to, control),
+        }
+    }
+
+    /// Measures the device alone, from device memory to device memory, on samples as
+    /// [`denoise_samples`](Self::denoise_samples) takes them. Not every device can tell.
+    pub fn time_samples(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        from: &[Samples<'_>],
+        repeat: usize,
+    ) -> Result<Timing> {
+        let job = self.job(width, height, white, from)?;
+        let color = (from.len() == 3).then_some(job.params.color);
+        if color == Some(ColorMode::Independent) {
+            return Err(Error::Unsupported("channels on their own are timed one by one, as grey".into()));
+        }
+        self.backend.bm3d_timed(&job.plan, from, Encoding { white, color }, repeat)
+    }
+
+    /// The job for samples in host memory.
+    fn job(&self, width: usize, height: usize, white: f32, from: &[Samples<'_>]) -> Result<Resolved> {
+        let formats: Vec<SampleFormat> = from.iter().map(Samples::format).collect();
+        let pixels = width.checked_mul(height).filter(|n| *n > 0);
+        if let Some(n) = from.iter().map(Samples::len).find(|n| Some(*n) != pixels) {
+            return Err(Error::Shape(format!("{n} samples cannot be a {width} x {height} plane")));
+        }
+        check_finite(width, from)?;
+        self.plan_samples(width, height, white, &formats, || range(from))
+    }
+
+    /// The job for samples of known noise. `range` is asked only where the type does not keep them in `0..=white`.
+    fn plan_samples(
+        &self,
+        width: usize,
+        height: usize,
+        white: f32,
+        formats: &[SampleFormat],
+        range: impl FnOnce() -> (f32, f32),
+    ) -> Result<Resolved> {
+        let channels = formats.len();
+        if channels != 1 && channels != 3 {
+            return Err(Error::Shape(format!(
+                "{channels} planes: 1 (grey) or 3 (red, green, blue) are needed"
+            )));
+        }
+        check_positive("white", white)?;
+        let Sigma::Known(sigma) = self.spec.sigma else {
+            return Err(Error::parameter("sigma", "auto", "must be given for samples"));
+        };
+        let bounded = |f: &SampleFormat| match f {
+            SampleFormat::U8 | SampleFormat::U16 => white >= f.white(),
+            SampleFormat::F32 => false,
+        };
+        let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
+        self.plan(sigma, width, height, channels, white, range)
+    }
+}
+
+fn same_number(from: usize, to: usize) -> Result<()> {
+    if from == to { Ok(()) } else { Err(Error::Shape(format!("{from} planes cannot become {to}"))) }
+}
+
+/// The first NaN or infinity among float samples.
+fn check_finite(width: usize, planes: &[Samples<'_>]) -> Result<()> {
+    for (plane, samples) in planes.iter().enumerate() {
+        let Samples::F32(values) = samples else { continue };
+        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { plane, x: i % width, y: i / width, value: values[i] });
+        }
+    }
+    Ok(())
+}
+
+/// As [`FrameView::range`](crate::FrameView::range).
+fn range(planes: &[Samples<'_>]) -> (f32, f32) {
+    let n = planes[0].len();
+    typical_range(planes.len() * n, |i| planes[i / n].get(i % n))
+}

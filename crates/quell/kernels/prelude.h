@@ -10,7 +10,8 @@
 #ifdef __OPENCL_VERSION__
 
 #define KERNEL(items) __kernel __attribute__((reqd_work_group_size(items, 1, 1))) void
-#define FN static inline
+// Functions hold barriers and arrays in registers: they must not be calls.
+#define FN static inline __attribute__((always_inline))
 #define GLOBAL __global
 #define LOCAL __local
 #define LOCAL_PTR __local

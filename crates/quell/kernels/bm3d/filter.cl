@@ -45,47 +45,39 @@ FN void load_group(GLOBAL const plane_t* RESTRICT plane, LOCAL_PTR const int* at
   BARRIER();
 }
 
-// One coefficient of all patches, and zeros behind them.
+// One coefficient of all patches, and zeros behind them. Loads without conditions: there is always something there.
 FN void take(LOCAL_PTR const float* coefficient, float* a, int m) {
-  UNROLL for (int k = 0; k < GROUP; k++) a[k] = k < m ? coefficient[k * PATCH_PITCH] : 0.0f;
+  UNROLL for (int k = 0; k < GROUP; k++) {
+    const float c = coefficient[k * PATCH_PITCH];
+    a[k] = k < m ? c : 0.0f;
+  }
 }
 
+// Every level for the largest group, without conditions: behind the m patches are zeros, and only a sum over all of
+// them could come out there as a difference.
 FN void across(float* a, int m) {
   UNROLL for (int h = 1; h < GROUP; h *= 2) {
-    if (h < m) {
-#if HAAR
-      UNROLL for (int k = 0; k < GROUP; k += 2 * h) {
-        const float b = a[k + h];
-        a[k + h] = a[k] - b;
+    UNROLL for (int k = 0; k < GROUP; k++) {
+      if (HAAR ? k % (2 * h) == 0 : (k & h) == 0) {
+        const float b = a[k + h], difference = a[k] - b;
+        a[k + h] = (HAAR && k > 0) || h < m ? difference : 0.0f;
         a[k] += b;
       }
-#else
-      UNROLL for (int k = 0; k < GROUP; k++) {
-        if ((k & h) == 0) {
-          const float b = a[k + h];
-          a[k + h] = a[k] - b;
-          a[k] += b;
-        }
-      }
-#endif
     }
   }
 }
 
-FN void across_back(float* a, int m) {
-#if HAAR
+// What comes out behind the m patches is of no use.
+FN void across_back(float* a) {
   UNROLL for (int h = GROUP / 2; h >= 1; h /= 2) {
-    if (h < m) {
-      UNROLL for (int k = 0; k < GROUP; k += 2 * h) {
+    UNROLL for (int k = 0; k < GROUP; k++) {
+      if (HAAR ? k % (2 * h) == 0 : (k & h) == 0) {
         const float b = a[k + h];
         a[k + h] = a[k] - b;
         a[k] += b;
       }
     }
   }
-#else
-  across(a, m);
-#endif
 }
 
 // Shrinks coefficient z over `size` patches; `pilot` is that of the basic estimate and `relative` its noise variance
@@ -173,19 +165,24 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
 
   float kept = 0;
 #if EXACT
-  // Sums over the pairs below each difference, level by level.
+  // Pairs across each difference. The work-item's column of the stack has just been taken: the sums go there.
+  NO_UNROLL for (int k = 1; k < m; k++) {
+    LOCAL_PTR const uchar* pair = pairs + pairs_of(k);
+    const int n = pair_counts[k];
+    float sum = 0;
+    NO_UNROLL for (int i = 0; i < n; i++) {
+      const int shift = pair[i];
+      sum = FMA(correlation[(shift >> 4) * PATCH + u], correlation[(shift & 15) * PATCH + v], sum);
+    }
+    if (busy) coefficient[k * PATCH_PITCH] = sum;
+  }
+  // Pairs below each difference, level by level.
   float within[GROUP / 2 + 1];
   UNROLL for (int i = 0; i <= GROUP / 2; i++) within[i] = 0;
   UNROLL for (int h = 1; h < GROUP; h *= 2) {
     UNROLL for (int j = 0; j < GROUP / (2 * h); j++) {
       const int k = 2 * h * j + h;
-      LOCAL_PTR const uchar* pair = pairs + pairs_of(k);
-      const int n = pair_counts[k];
-      float sum = 0;
-      NO_UNROLL for (int i = 0; i < n; i++) {
-        const int shift = pair[i];
-        sum = FMA(correlation[(shift >> 4) * PATCH + u], correlation[(shift & 15) * PATCH + v], sum);
-      }
+      const float there = coefficient[k * PATCH_PITCH], sum = k < m ? there : 0.0f;
       const float halves = h > 1 ? within[2 * j] + within[2 * j + 1] : 0.0f;
       within[j] = halves + sum;
       const float relative = FMAX(FMA(halves - sum, 1.0f / (float)h, 1.0f), LEAST_VARIANCE);
@@ -201,11 +198,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   }
 #endif
   z[0] = shrink(z[0], b[0], mean_relative, (float)m, 1.0f / (float)m, strength, KEEPS_MEAN && ITEM == 0, &kept);
-  across_back(z, m);
+  across_back(z);
   if (busy) {
-    UNROLL for (int k = 0; k < GROUP; k++) {
-      if (k < m) coefficient[k * PATCH_PITCH] = z[k];
-    }
+    UNROLL for (int k = 0; k < GROUP; k++) coefficient[k * PATCH_PITCH] = z[k];
   }
   kept_by[ITEM] = busy ? kept : 0.0f;
   BARRIER();

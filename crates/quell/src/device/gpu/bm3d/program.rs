@@ -179,8 +179,7 @@ pub(crate) fn matching(pass: &PassPlan, shape: MatchShape, list: bool) -> Progra
 pub(crate) enum FilterShape {
     /// A group in local memory and registers; one work-group per reference.
     Group { items: usize },
-    /// Everything else, through global memory: work-groups that go from reference to reference, and the floats of
-    /// scratch memory that each has.
+    /// Everything else, through global memory; each work-group has `scratch` floats of it.
     Any { items: usize, scratch: usize },
 }
 
@@ -225,6 +224,8 @@ pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -
     // Rows of these are alternately even and odd, which halves the products.
     p.define("SYMMETRIC", u8::from(matches!(pass.transform, Transform::Dct | Transform::Dst)));
     p.define("HAAR", u8::from(pass.stack == Transform::Haar));
+    // Nothing in the code: the tables belong to it.
+    p.define("STACK_TRANSFORM", pass.stack.name());
     let inverse = pass.transform.inverse(pass.patch);
     let windowed = Matrix::from_fn(pass.patch, |r, c| f64::from(pass.kaiser[r]) * inverse.at(r, c));
     p.define("FORWARD", literals(&pass.transform.forward(pass.patch)));

@@ -37,7 +37,7 @@ impl Cell {
         v.map_or(Self::Missing, |v| Self::Number(v, decimals))
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(s) => s.clone(),
             Self::Number(v, decimals) => format!("{v:.decimals$}"),
@@ -47,7 +47,7 @@ impl Cell {
         }
     }
 
-    fn csv(&self) -> String {
+    pub(crate) fn csv(&self) -> String {
         match self {
             Self::Text(s) if s.contains([',', '"', '\n', '\r']) => format!("\"{}\"", s.replace('"', "\"\"")),
             Self::Number(v, _) => v.to_string(),
@@ -56,7 +56,7 @@ impl Cell {
         }
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         match self {
             Self::Text(s) => Value::from(s.as_str()),
             // JSON knows no infinity: it becomes null.

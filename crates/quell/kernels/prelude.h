@@ -122,18 +122,27 @@ FN void GLOBAL_ADD(GLOBAL float* p, float v) {
 typedef float plane_t;
 #define LOAD_PLANE(p, i) ((p)[i])
 #define STORE_PLANE(p, i, v) ((p)[i] = (v))
+#define STORE_PLANE4(p, i, a, b, c, d) ((p)[i] = (a), (p)[(i) + 1] = (b), (p)[(i) + 2] = (c), (p)[(i) + 3] = (d))
 #elif defined(__OPENCL_VERSION__)
 typedef half plane_t;
 #define LOAD_PLANE(p, i) vload_half((i), (p))
 #define STORE_PLANE(p, i, v) vstore_half((v), (i), (p))
+#define STORE_PLANE4(p, i, a, b, c, d) vstore_half4((float4)((a), (b), (c), (d)), 0, (p) + (i))
 #else
 typedef ushort plane_t;
 #ifdef QUELL_EMULATOR
 FN float LOAD_PLANE(const ushort* p, int i) { _Float16 h; memcpy(&h, p + i, 2); return (float)h; }
 FN void STORE_PLANE(ushort* p, int i, float v) { _Float16 h = (_Float16)v; memcpy(p + i, &h, 2); }
+FN void STORE_PLANE4(ushort* p, int i, float a, float b, float c, float d) {
+  STORE_PLANE(p, i, a), STORE_PLANE(p, i + 1, b), STORE_PLANE(p, i + 2, c), STORE_PLANE(p, i + 3, d);
+}
 #else
 FN float LOAD_PLANE(const ushort* p, int i) { float v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(p[i])); return v; }
 FN void STORE_PLANE(ushort* p, int i, float v) { ushort h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v)); p[i] = h; }
+FN uint two_halves(float a, float b) { uint h; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a)); return h; }
+FN void STORE_PLANE4(ushort* p, int i, float a, float b, float c, float d) {
+  *(uint2*)(p + i) = make_uint2(two_halves(a, b), two_halves(c, d));
+}
 #endif
 #endif
 

@@ -14,13 +14,14 @@
 //! | [`Frame`], [`Plane`] | pictures in memory, owned or borrowed |
 //! | [`Denoiser`] | the builder that most programs need and nothing else |
 //! | [`method`] | BM3D: parameters, profiles, plan, scalar reference |
-//! | [`device`] | carrying out plans: the processor, later GPUs |
+//! | [`device`] | carrying out plans: the processor, GPUs by CUDA and OpenCL |
 //! | [`noise`] | estimating noise, and making it |
 //! | [`metrics`] | PSNR and SSIM |
 //! | [`transform`] | transforms of patches and groups, exact |
 //! | [`color`] | colour spaces and their noise |
 //!
-//! Features: `ndarray` borrows and returns arrays, `image` converts from and to the buffers of the `image` crate.
+//! Features: `cuda` and `opencl` (both on) work on GPUs, whose libraries are looked for at run time; `ndarray` borrows
+//! and returns arrays, `image` converts from and to the buffers of the `image` crate.
 
 pub mod color;
 mod control;

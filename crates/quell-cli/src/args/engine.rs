@@ -59,6 +59,7 @@ impl EngineArgs {
                 .help("Filter as for F times the noise [default: 1]"),
             parameter("passes")
                 .value_name("N")
+                .hide_short_help(true)
                 .help("1: first estimate only, 2: Wiener filter too [default: 2]"),
             parameter("color")
                 .value_name("MODE")

@@ -8,12 +8,22 @@ use quell_io::SampleType;
 
 #[test]
 fn ctrl_c_ends_with_130_and_leaves_no_partial_file() {
-    let f = Folder::new("ctrl-c");
+    interrupt("ctrl-c", "1");
+}
+
+#[test]
+fn ctrl_c_ends_several_pictures_at_once() {
+    interrupt("ctrl-c-jobs", "3");
+}
+
+fn interrupt(test: &str, jobs: &str) {
+    let f = Folder::new(test);
     f.picture("a.pgm");
     f.save("big.pgm", &[noisy(1500, 1500, 1)], SampleType::U8);
     // Slow on every machine: a reference patch at every pixel, the largest window and groups.
     let slow = "--hard-step 1 --hard-window 127 --hard-group 128 --hard-tau 60000 --threads 1";
-    let args: Vec<&str> = "a.pgm big.pgm --sigma 15".split(' ').chain(slow.split(' ')).collect();
+    let args: Vec<&str> =
+        "a.pgm big.pgm --sigma 15 --jobs".split(' ').chain([jobs]).chain(slow.split(' ')).collect();
     let child = f.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let started = Instant::now();
     while !f.path("a.quell.pgm").is_file() {

@@ -2,6 +2,7 @@
 
 mod commands;
 mod common;
+mod devices;
 mod failures;
 mod files;
 mod filtering;

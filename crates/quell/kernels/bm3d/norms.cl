@@ -1,5 +1,6 @@
 // Squared norm of the patch at every position of the matching plane, and INVALID_NORM where none fits; for the whole
-// plane with its margins. SSD = |a|^2 + |b|^2 - 2 ab then leaves only the products to matching.
+// plane with its margins. SSD = |a|^2 + |b|^2 - 2 ab then leaves only the products to matching. On its way it clears
+// the sums and weights of the first channel for the pass, which would be two launches more.
 //
 // Option: PATCH. A work-item goes down a strip of one column with a running sum, exact in integers.
 
@@ -23,7 +24,8 @@ FN int row_norm(GLOBAL const uint* RESTRICT guide, int at) {
   return (int)sum;
 }
 
-KERNEL(NORM_ITEMS) bm3d_norms(GLOBAL const uint* RESTRICT guide, GLOBAL int* RESTRICT norms, int width, int height,
+KERNEL(NORM_ITEMS) bm3d_norms(GLOBAL const uint* RESTRICT guide, GLOBAL int* RESTRICT norms,
+                              GLOBAL float* RESTRICT sums, GLOBAL float* RESTRICT weights, int width, int height,
                               int pitch, int rows) {
   const int column = GROUP_X * NORM_ITEMS + ITEM, first = GROUP_Y * NORM_STRIP;
   if (column >= pitch) return;
@@ -43,7 +45,12 @@ KERNEL(NORM_ITEMS) bm3d_norms(GLOBAL const uint* RESTRICT guide, GLOBAL int* RES
       const int next = (i + PATCH - 1) % PATCH;
       ring[next] = inside && last >= 0 && last < height ? row_norm(guide, (row + PATCH - 1) * pitch + column) : 0;
       sum += ring[next];
-      if (row < rows) norms[row * pitch + column] = inside && y >= 0 && y <= height - PATCH ? sum : INVALID_NORM;
+      if (row < rows) {
+        const int at = row * pitch + column;
+        norms[at] = inside && y >= 0 && y <= height - PATCH ? sum : INVALID_NORM;
+        sums[at] = 0;
+        weights[at] = 0;
+      }
       sum -= ring[i];
     }
   }

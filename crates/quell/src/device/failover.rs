@@ -193,6 +193,10 @@ impl Backend for Failover {
         self.current()?.1.bm3d_timed(plan, from, encoding, repeat)
     }
 
+    fn full_precision(&self, plan: &Plan) -> bool {
+        self.current().is_ok_and(|(_, backend)| backend.full_precision(plan))
+    }
+
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.current()?.1.bm3d_groups(plan, pass, guide)
     }

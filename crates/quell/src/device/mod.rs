@@ -3,6 +3,7 @@
 //! [`open`] starts the device that the user wants; `auto` is a [`Backend`] too, which goes on with the next device when
 //! one fails. Nothing is asked of any driver before there is work for it.
 
+pub mod check;
 mod choice;
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -85,6 +86,12 @@ pub trait Backend: Send + Sync {
     ) -> Result<Timing> {
         let _ = (plan, from, encoding, repeat);
         Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
+    }
+
+    /// Whether this plan is computed in f32 throughout: checks are stricter then.
+    fn full_precision(&self, plan: &Plan) -> bool {
+        let _ = plan;
+        false
     }
 
     /// The groups of one pass over `guide`, for checks: for every reference patch, by rows and then columns of the grid,

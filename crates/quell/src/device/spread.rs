@@ -212,6 +212,10 @@ impl Backend for Spread {
         self.devices[0].bm3d_timed(plan, from, encoding, repeat)
     }
 
+    fn full_precision(&self, plan: &Plan) -> bool {
+        self.devices.iter().all(|d| d.full_precision(plan))
+    }
+
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.devices[0].bm3d_groups(plan, pass, guide)
     }

@@ -3,6 +3,7 @@
 //! One binary: the tests share their pictures and the crate is linked once.
 
 mod bits;
+mod check;
 mod common;
 mod conformance;
 mod control;

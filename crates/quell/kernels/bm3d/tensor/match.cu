@@ -24,9 +24,10 @@ constexpr int WARPS = BLOCKS_X * BLOCKS_Y;
 // The bound looks at part of the union window, in blocks of 8 rows and columns: where all four windows overlap, but
 // no more than 32 x 32 of it; or at everything where they hardly do.
 constexpr bool INNER = 2 * RADIUS - SPAN >= 8;
-constexpr int INNER_END = (2 * RADIUS + 8) / 8, INNER_TILES = INNER_END - SPAN / 8;
-constexpr int BOUND_X0 = INNER ? SPAN / 8 + (INNER_TILES > 4 ? (INNER_TILES - 4) / 2 : 0) : 0;
-constexpr int BOUND_X1 = INNER ? (INNER_TILES > 4 ? BOUND_X0 + 4 : INNER_END) : UNION_TILES;
+constexpr int INNER_END = (2 * RADIUS + 8) / 8;
+constexpr bool CAPPED = INNER_END - SPAN / 8 > 4;
+constexpr int BOUND_X0 = !INNER ? 0 : CAPPED ? (RADIUS + SPAN / 2 - 12) / 8 : SPAN / 8;
+constexpr int BOUND_X1 = !INNER ? UNION_TILES : CAPPED ? BOUND_X0 + 4 : INNER_END;
 constexpr int BOUND_Y0 = INNER ? 8 * BOUND_X0 : 0;
 constexpr int BOUND_Y1 = INNER ? 8 * BOUND_X1 : (UNION_ROWS + 7) / 8 * 8;
 

@@ -8,7 +8,7 @@ mod simd;
 pub use level::Level;
 
 use super::{Backend, DeviceInfo, DeviceOptions, Kind};
-use crate::bm3d::Plan;
+use crate::bm3d::{Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// The processor as a device.
@@ -43,5 +43,13 @@ impl Backend for Cpu {
 
     fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
         self.pool.install(|| bm3d::run(self, plan, noisy, control))
+    }
+
+    fn full_precision(&self, _: &Plan) -> bool {
+        true
+    }
+
+    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+        Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
     }
 }

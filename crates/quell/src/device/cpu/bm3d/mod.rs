@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::schedule::in_order;
 use super::simd::dispatch;
 use super::{Cpu, Level};
-use crate::bm3d::{PassPlan, Plan};
+use crate::bm3d::{Match, PassPlan, Plan};
 use crate::{Control, Plane, PlaneView, Result};
 use aggregate::{Aggregate, Estimate};
-use matching::{Groups, MatchUnit};
+use matching::{Groups, MatchUnit, Window};
 use pool::Pool;
 use unit::{Rect, Source, Unit, touching, units};
 
@@ -183,4 +183,26 @@ fn estimate(
             dispatch(level, general::FilterAny { job, scratch: &mut *general });
         }
     }
+}
+
+/// The groups of a pass, by rows and then columns of the grid, for checks.
+pub(super) fn groups(level: Level, pass: &PassPlan, guide: PlaneView<'_>) -> Vec<Vec<Match>> {
+    let window = Window { radius: pass.radius };
+    let (mut scratch, mut found) = (matching::Scratch::default(), Groups::default());
+    let mut all = Vec::new();
+    for unit in &units(pass, guide.width(), guide.height()) {
+        let source = Source::whole(guide);
+        dispatch(level, MatchUnit { pass, unit, guide: source, scratch: &mut scratch, groups: &mut found });
+        let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (y, x)));
+        all.extend(references.enumerate().map(|(i, at)| {
+            let group = found.group(i).iter().map(|&key| {
+                let (dy, dx) = window.displacement(key);
+                Match { ssd: key >> 16, dy, dx }
+            });
+            (at, group.collect::<Vec<Match>>())
+        }));
+    }
+    // Units lie side by side: their references are not in the order of the rows.
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, group)| group).collect()
 }

@@ -21,7 +21,7 @@ use crate::device::DeviceInfo;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 use super::{GpuError, GpuResult, Limits, Runtime};
-use clock::Clock;
+use clock::{Clock, Grain, KERNELS};
 use geometry::{Geometry, Grid, Region, Tile, tiles};
 use library::Library;
 use pass::{Band, Kernels, Scale, Steps, Stop, TileRun};
@@ -294,27 +294,29 @@ impl<R: Runtime> Gpu<R> {
             };
             run.allocate(from.format.bytes())?;
             let control = Control::new();
-            // The first ones warm up: clocks, caches, lazy loading.
-            for i in 0..repeat + 2 {
-                stage(&mut run, &region, from)?;
+            let mut once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
+                stage(run, &region, from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
-                let mut clock = Clock::start(&self.runtime, &run.slot.queue)?;
+                let mut clock = Clock::start(&self.runtime, &run.slot.queue, grain)?;
                 run.ingest(from.format, scale, &mut clock)?;
                 run.passes(0, from.format, scale, &mut clock, &mut steps)?;
                 self.runtime.finish(&run.slot.queue)?;
+                Ok(clock.read(&self.runtime)?)
+            };
+            // The first ones warm up: clocks, caches, lazy loading.
+            for i in 0..repeat + 2 {
+                let whole = once(&mut run, Grain::Whole)?;
                 if i >= 2 {
-                    all.push(clock.read(&self.runtime)?);
+                    times.total.extend(whole.iter().find(|(n, _)| *n == KERNELS).map(|(_, t)| *t));
                 }
+            }
+            for _ in 0..repeat {
+                all.push(once(&mut run, Grain::Stages)?);
             }
             times.device_bytes = run.slot.buffers.bytes();
             Ok(())
         };
         work().map_err(|e| self.stopped(e))?;
-        let copies = ["upload", "download"];
-        times.total = all
-            .iter()
-            .map(|stages| stages.iter().filter(|(n, _)| !copies.contains(n)).map(|(_, t)| t).sum())
-            .collect();
         for (i, &(name, _)) in all.first().into_iter().flatten().enumerate() {
             let mut values: Vec<f32> = all.iter().map(|stages| stages[i].1).collect();
             values.sort_by(f32::total_cmp);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::clock::Clock;
+use super::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use super::geometry::{Geometry, Grid, MARGIN, Region};
 use super::library::{Library, Loaded, upload};
 use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
@@ -254,7 +254,7 @@ impl<R: Runtime> TileRun<'_, R> {
     /// Copies the staged samples to the device and spreads them into the planes.
     pub(crate) fn ingest(&mut self, format: Format, scale: Scale, clock: &mut Clock<R>) -> GpuResult<()> {
         self.upload(format)?;
-        clock.lap(self.runtime, &self.slot.queue, "upload")?;
+        clock.lap(self.runtime, &self.slot.queue, UPLOAD)?;
         self.spread(&self.kernels.ingest.clone(), scale.factor, false, true)?;
         clock.lap(self.runtime, &self.slot.queue, "ingest")
     }
@@ -275,7 +275,7 @@ impl<R: Runtime> TileRun<'_, R> {
 
     fn spread(&mut self, loaded: &Loaded<R>, factor: f32, basic: bool, guide: bool) -> GpuResult<()> {
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
-        let shape = Shape { grid: [g.width.div_ceil(128), g.height], items: 128, local: 0 };
+        let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
         let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
         for c in 0..self.channels() {
             let first = int(c * self.samples());
@@ -334,8 +334,9 @@ impl<R: Runtime> TileRun<'_, R> {
             }
             clock.lap(self.runtime, &self.slot.queue, ["finish 1", "finish 2"][index])?;
         }
+        clock.lap(self.runtime, &self.slot.queue, KERNELS)?;
         self.download(format)?;
-        clock.lap(self.runtime, &self.slot.queue, "download")?;
+        clock.lap(self.runtime, &self.slot.queue, DOWNLOAD)?;
         Ok(())
     }
 
@@ -346,16 +347,19 @@ impl<R: Runtime> TileRun<'_, R> {
         self.runtime.read(queue, staging, have(&mut buffers.samples)?, bytes)
     }
 
-    /// Norms of the patches on the matching plane.
+    /// Norms of the patches on the matching plane; sums and weights of the first channel are zero after it.
     pub(crate) fn norms(&mut self, index: usize) -> GpuResult<()> {
         let (g, pass) = (self.geometry, &self.plan.passes[index]);
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
+        let (sums, weights) = (have(&mut buffers.sums[0])?, have(&mut buffers.weights[0])?);
         let strips = g.rows.div_ceil(program::norm_strip(pass));
         let shape = Shape { grid: [g.pitch.div_ceil(128), strips], items: 128, local: 0 };
         let args = [
             Arg::Buffer(&*guide),
             Arg::Buffer(norms),
+            Arg::Buffer(sums),
+            Arg::Buffer(weights),
             Arg::I32(int(g.width)),
             Arg::I32(int(g.height)),
             Arg::I32(int(g.pitch)),
@@ -370,12 +374,15 @@ impl<R: Runtime> TileRun<'_, R> {
         let pass = &self.plan.passes[index];
         let grid = Grid::new(pass, self.plan, self.region);
         let bytes = 4 * self.geometry.elements();
-        for c in 0..self.channels() {
+        // The norms kernel has cleared those of the first channel.
+        for c in 1..self.channels() {
             let Slot { queue, buffers, .. } = &mut *self.slot;
             self.runtime.zero(queue, have(&mut buffers.sums[c])?, bytes)?;
             self.runtime.zero(queue, have(&mut buffers.weights[c])?, bytes)?;
         }
-        clock.lap(self.runtime, &self.slot.queue, ["zero 1", "zero 2"][index])?;
+        if self.channels() > 1 {
+            clock.lap(self.runtime, &self.slot.queue, ["zero 1", "zero 2"][index])?;
+        }
         let name = if index == 0 { "basic estimate" } else { "Wiener filter" };
         let rows = band_rows(pass, &grid, self.runtime.limits());
         for first in (0..grid.rows).step_by(rows) {
@@ -526,7 +533,7 @@ impl<R: Runtime> TileRun<'_, R> {
         let loaded = &self.kernels.passes[index].finish;
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (sums, weights) = (have(&mut buffers.sums[c])?, have(&mut buffers.weights[c])?);
-        let shape = Shape { grid: [g.width.div_ceil(32), g.height.div_ceil(8)], items: 256, local: 0 };
+        let shape = Shape { grid: [g.width.div_ceil(64), g.height.div_ceil(16)], items: 256, local: 0 };
         let (w, h, pitch) = (int(g.width), int(g.height), int(g.pitch));
         if last {
             let args = [

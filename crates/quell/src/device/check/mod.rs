@@ -1,0 +1,447 @@
+//! A device against the reference: the numerical contract as a suite that runs on any [`Backend`], in the tests as well
+//! as on the user's own machine (`quell gpu-check`).
+//!
+//! Small pictures are compared with the scalar reference, larger ones with the processor, which is tested against the
+//! reference itself.
+
+mod cases;
+mod picture;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::cpu::Cpu;
+use super::{Backend, DeviceOptions, Encoding, SampleBuffer, SamplesMut, samples};
+use crate::bm3d::{Match, Plan, Shrink, grid, reference};
+use crate::{Control, Error, Plane, PlaneView, Result};
+use cases::{Case, Yardstick};
+
+/// Most that the PSNR may differ, in dB (contract 5).
+pub const PSNR_TOLERANCE: f64 = 0.01;
+/// Most that a pixel may differ after pass 2, given the same basic estimate (contract 5); also from one run to the next.
+pub const PIXEL_TOLERANCE: f32 = 0.25;
+/// Most that a pixel may differ after either pass in f32, where no coefficient is within rounding of its threshold.
+pub const FLOAT_TOLERANCE: f32 = 0.05;
+
+/// How a case went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// As it should be.
+    Pass,
+    /// Not so, and why.
+    Fail(String),
+    /// The device does not do this; `auto` would give it to the processor.
+    NotOffered(String),
+}
+
+/// One line of the table.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct CaseResult {
+    /// What was done.
+    pub case: String,
+    /// Largest difference from end to end, in grey levels.
+    pub worst: Option<f32>,
+    /// The same for pass 1 alone.
+    pub first_pass: Option<f32>,
+    /// The same for pass 2 alone, given the same basic estimate.
+    pub second_pass: Option<f32>,
+    /// Difference of the PSNR against the clean picture, in dB.
+    pub psnr_db: Option<f64>,
+    /// Whether all groups are the same, entry by entry; `None` if the device cannot tell.
+    pub groups: Option<bool>,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+impl CaseResult {
+    fn new(case: &str, measured: Result<Measured>) -> Self {
+        let (m, outcome) = match measured {
+            Ok(m) => match m.fault() {
+                None => (m, Outcome::Pass),
+                Some(why) => (m, Outcome::Fail(why)),
+            },
+            Err(Error::Unsupported(why)) => (Measured::default(), Outcome::NotOffered(why)),
+            Err(e) => (Measured::default(), Outcome::Fail(e.to_string())),
+        };
+        let value = |limited: Option<Limited>| limited.map(|l| l.value);
+        Self {
+            case: case.to_owned(),
+            worst: value(m.worst),
+            first_pass: value(m.first_pass),
+            second_pass: value(m.second_pass),
+            psnr_db: m.psnr_db,
+            groups: m.groups,
+            outcome,
+        }
+    }
+
+    /// Whether it went wrong.
+    pub fn failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Fail(_))
+    }
+}
+
+/// What a case showed.
+#[derive(Clone, Copy, Default)]
+struct Measured {
+    worst: Option<Limited>,
+    first_pass: Option<Limited>,
+    second_pass: Option<Limited>,
+    psnr_db: Option<f64>,
+    groups: Option<bool>,
+}
+
+/// A difference, and how large it may be.
+#[derive(Clone, Copy)]
+struct Limited {
+    value: f32,
+    limit: f32,
+}
+
+impl Measured {
+    fn fault(&self) -> Option<String> {
+        if self.groups == Some(false) {
+            return Some("groups differ".into());
+        }
+        let passes = [("pass 1", self.first_pass), ("pass 2", self.second_pass), ("the result", self.worst)];
+        for (what, difference) in passes {
+            // NaN must not pass, so the question is whether it is within.
+            if let Some(Limited { value, limit }) =
+                difference.filter(|d| !matches!(d.value, v if v <= d.limit))
+            {
+                return Some(format!("a pixel of {what} is off by {value}, more than {limit}"));
+            }
+        }
+        let far = |v: &f64| v.is_nan() || *v > PSNR_TOLERANCE;
+        self.psnr_db.filter(far).map(|v| format!("the PSNR is off by {v:.4} dB, more than {PSNR_TOLERANCE}"))
+    }
+}
+
+/// Runs every case on a device and reports each as it is done; `quick` leaves most out.
+///
+/// ```
+/// use quell::device::{self, check};
+/// let device = device::open(quell::Device::Cpu, Default::default())?;
+/// let mut failed = 0;
+/// check::suite(&*device, true, &mut |case| failed += usize::from(case.failed()));
+/// assert_eq!(failed, 0);
+/// # Ok::<(), quell::Error>(())
+/// ```
+pub fn suite(device: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseResult)) {
+    let cases = cases::conformance(quick);
+    // The device does one case after the other; the reference is slow and does a few at once.
+    for some in cases.chunks(2 * rayon::current_num_threads()) {
+        let ran: Vec<Result<Ran>> = some.iter().map(|case| Ran::new(device, case)).collect();
+        let judged: Vec<Result<Measured>> =
+            some.par_iter().zip(ran).map(|(case, ran)| against_yardstick(case, &ran?)).collect();
+        std::iter::zip(some, judged).for_each(|(case, m)| report(CaseResult::new(&case.name, m)));
+    }
+    for case in cases::stored(quick) {
+        report(CaseResult::new(&case.case.name, samples_against_processor(device, &case)));
+    }
+    let case = cases::repeated(quick);
+    report(CaseResult::new(&case.name, case.plan().and_then(|plan| twice(device, device, &plan, &case))));
+}
+
+/// Compares a device that works in small tiles with one that works on whole pictures.
+pub fn tiles(whole: &dyn Backend, tiled: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseResult)) {
+    for case in cases::tiled(quick) {
+        report(CaseResult::new(&case.name, case.plan().and_then(|plan| twice(whole, tiled, &plan, &case))));
+    }
+}
+
+fn run(device: &dyn Backend, plan: &Plan, noisy: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
+    let out = device.bm3d(plan, noisy, &Control::new())?;
+    let size = |p: &Plane| (p.width(), p.height());
+    if out.len() != noisy.len() || out.iter().any(|p| size(p) != (plan.width, plan.height)) {
+        let reason = format!("{} planes of {:?} came back", out.len(), out.first().map(size));
+        return Err(Error::Device { device: device.info().name, reason });
+    }
+    Ok(out)
+}
+
+/// What a device made of a case.
+struct Ran {
+    plan: Plan,
+    result: Vec<Plane>,
+    /// After pass 1; where the yardstick is the reference.
+    basic: Vec<Plane>,
+    /// Of both passes; `None` if the device cannot tell.
+    groups: Vec<Option<Vec<Vec<Match>>>>,
+    full_precision: bool,
+}
+
+impl Ran {
+    fn new(device: &dyn Backend, case: &Case) -> Result<Self> {
+        let plan = case.plan()?;
+        let noisy = views(&case.noisy);
+        let result = run(device, &plan, &noisy)?;
+        let full_precision = device.full_precision(&plan);
+        let mut ran = Self { plan, result, basic: Vec::new(), groups: Vec::new(), full_precision };
+        if case.yardstick == Yardstick::Reference {
+            ran.basic = run(device, &ran.first(), &noisy)?;
+            for pass in 0..ran.plan.passes.len() {
+                let groups = match device.bm3d_groups(&ran.plan, pass, &ran.guide(case, pass)) {
+                    Err(Error::Unsupported(_)) => None,
+                    other => Some(other?),
+                };
+                ran.groups.push(groups);
+            }
+        }
+        Ok(ran)
+    }
+
+    /// The plan of pass 1 alone.
+    fn first(&self) -> Plan {
+        Plan { passes: self.plan.passes[..1].to_vec(), ..self.plan.clone() }
+    }
+
+    /// What patches are compared on.
+    fn guide<'a>(&'a self, case: &'a Case, pass: usize) -> PlaneView<'a> {
+        if pass == 0 { case.noisy[0].view() } else { self.basic[0].view() }
+    }
+}
+
+fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
+    let noisy = views(&case.noisy);
+    if case.yardstick == Yardstick::Processor {
+        let want = run(&Cpu::new(DeviceOptions::default())?, &ran.plan, &noisy)?;
+        return Ok(compare(case, &ran.result, &want));
+    }
+    // Each pass on its own: from end to end a last digit of the basic estimate may change the groups of pass 2.
+    let want = reference::run(&ran.plan, &noisy);
+    let mut measured = compare(case, &ran.result, &want.last);
+    let off = worst(&ran.basic, &want.basic);
+    let strict =
+        ran.full_precision && (off <= FLOAT_TOLERANCE || is_steady(&ran.first(), &noisy, &want.basic));
+    let limit = if strict { FLOAT_TOLERANCE } else { gross(case.sigma[0]) };
+    measured.first_pass = Some(Limited { value: off, limit });
+    if let Some(wiener) = ran.plan.passes.get(1) {
+        let want = reference::pass(wiener, &noisy, Some(&views(&ran.basic)));
+        let limit = if ran.full_precision { FLOAT_TOLERANCE } else { PIXEL_TOLERANCE };
+        measured.second_pass = Some(Limited { value: worst(&ran.result, &want), limit });
+    }
+    let told = ran.groups.iter().enumerate().filter_map(|(pass, groups)| Some((pass, groups.as_ref()?)));
+    let same = told.map(|(pass, groups)| same_groups(&ran.plan, pass, &ran.guide(case, pass), groups));
+    measured.groups = same.reduce(|a, b| a && b);
+    Ok(measured)
+}
+
+/// Whether no coefficient is so close to its threshold that rounding in f32 decides.
+fn is_steady(first: &Plan, noisy: &[PlaneView<'_>], basic: &[Plane]) -> bool {
+    [1.0 - 2e-5, 1.0 + 2e-5].into_iter().all(|factor| {
+        let mut moved = first.clone();
+        for pass in &mut moved.passes {
+            if let Shrink::Hard { lambda } = &mut pass.shrink {
+                *lambda *= factor;
+            }
+        }
+        worst(&reference::run(&moved, noisy).basic, basic) <= FLOAT_TOLERANCE
+    })
+}
+
+/// From end to end: the PSNR, and a guard against gross errors.
+fn compare(case: &Case, got: &[Plane], want: &[Plane]) -> Measured {
+    Measured {
+        worst: Some(Limited { value: worst(got, want), limit: gross(case.sigma[0]) }),
+        psnr_db: case.clean.as_ref().map(|clean| (psnr(clean, got) - psnr(clean, want)).abs()),
+        ..Measured::default()
+    }
+}
+
+/// A coefficient near the threshold may fall on the other side, and a patch into another group. That moves a few pixels
+/// by a small part of the noise; more than this is a fault.
+fn gross(sigma: f32) -> f32 {
+    0.25 + 0.1 * sigma
+}
+
+/// Whether the groups of a pass are those of the reference, entry by entry.
+fn same_groups(plan: &Plan, pass: usize, guide: &PlaneView<'_>, got: &[Vec<Match>]) -> bool {
+    let pass = &plan.passes[pass];
+    let reference = reference::Guide::new(pass, guide);
+    let (xs, ys) = (grid(plan.width, pass.patch, pass.step), grid(plan.height, pass.patch, pass.step));
+    let mut want = ys.iter().flat_map(|&y| xs.iter().map(move |&x| (x, y)));
+    got.len() == xs.len() * ys.len()
+        && got.iter().all(|got| want.next().is_some_and(|(x, y)| *got == reference.group(pass, x, y)))
+}
+
+/// Samples as they are stored, in and out, against the processor by way of floats.
+fn samples_against_processor(device: &dyn Backend, stored: &cases::Stored) -> Result<Measured> {
+    let (case, format) = (&stored.case, stored.format);
+    let plan = case.plan()?;
+    let encoding = Encoding { white: format.white(), color: stored.color };
+    let scale = format.white() / 255.0;
+    let pixels = plan.width * plan.height;
+    let mut from = vec![SampleBuffer::new(format, pixels); case.noisy.len()];
+    for (buffer, plane) in from.iter_mut().zip(&case.noisy) {
+        buffer.view_mut().store(plane.as_slice(), scale, format.white());
+    }
+    let from: Vec<_> = from.iter().map(SampleBuffer::view).collect();
+    let go = |device: &dyn Backend, converts: bool| -> Result<Vec<Plane>> {
+        let mut out = vec![SampleBuffer::new(format, pixels); from.len()];
+        let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
+        if converts {
+            samples::by_conversion(device, &plan, &from, encoding, &mut to, &Control::new())?;
+        } else {
+            device.bm3d_samples(&plan, &from, encoding, &mut to, &Control::new())?;
+        }
+        let planes =
+            out.iter().map(|b| Plane::from_vec(plan.width, plan.height, b.view().to_floats(1.0 / scale)));
+        planes.collect()
+    };
+    let got = go(device, false)?;
+    let want = go(&Cpu::new(DeviceOptions::default())?, true)?;
+    Ok(compare(case, &got, &want))
+}
+
+/// The same work by two devices, or twice by one: nothing but the order of additions may differ.
+fn twice(a: &dyn Backend, b: &dyn Backend, plan: &Plan, case: &Case) -> Result<Measured> {
+    let noisy = views(&case.noisy);
+    let (a, b) = (run(a, plan, &noisy)?, run(b, plan, &noisy)?);
+    Ok(Measured {
+        worst: Some(Limited { value: worst(&a, &b), limit: PIXEL_TOLERANCE }),
+        psnr_db: case.clean.as_ref().map(|clean| (psnr(clean, &a) - psnr(clean, &b)).abs()),
+        ..Measured::default()
+    })
+}
+
+fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
+    planes.iter().map(Plane::view).collect()
+}
+
+fn pairs<'a>(a: &'a [Plane], b: &'a [Plane]) -> impl Iterator<Item = (f32, f32)> + 'a {
+    let samples = |p: &'a [Plane]| p.iter().flat_map(|p| p.as_slice()).copied();
+    samples(a).zip(samples(b))
+}
+
+/// Largest difference; NaN is as far as can be.
+fn worst(a: &[Plane], b: &[Plane]) -> f32 {
+    pairs(a, b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
+}
+
+/// In dB, over all planes.
+fn psnr(clean: &[Plane], other: &[Plane]) -> f64 {
+    let (sum, n) =
+        pairs(clean, other).fold((0.0, 0.0), |(sum, n), (a, b)| (sum + f64::from(a - b).powi(2), n + 1.0));
+    10.0 * (255.0 * 255.0 * n / sum).log10()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceInfo;
+
+    /// The processor with a fault.
+    struct Faulty {
+        cpu: Cpu,
+        fault: Fault,
+        full: bool,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Fault {
+        None,
+        /// The last pixel of the result is off by a little more than is allowed.
+        Pixel,
+        Nan,
+        /// A pixel of the basic estimate is off, and pass 2 does not know.
+        Basic,
+        /// The window of pass 2 ends one pixel too early.
+        Window,
+        /// Filters for a little less noise.
+        Sigma,
+        /// Two neighbours in a group that is read back are exchanged.
+        Order,
+        /// A group is missing.
+        Missing,
+        /// Planes of another size come back.
+        Size,
+        Lost,
+        Picky,
+    }
+
+    impl Backend for Faulty {
+        fn info(&self) -> DeviceInfo {
+            self.cpu.info()
+        }
+
+        fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+            let mut plan = plan.clone();
+            match self.fault {
+                Fault::Lost => return Err(Error::Device { device: "cpu".into(), reason: "lost".into() }),
+                Fault::Picky => return Err(Error::Unsupported("not this".into())),
+                Fault::Size => return Ok(vec![Plane::zeros(3, 3)]),
+                Fault::Window => plan.passes.iter_mut().skip(1).for_each(|p| p.radius -= 1),
+                Fault::Sigma => plan.passes.iter_mut().for_each(|p| p.sigma[0] *= 0.97),
+                _ => {}
+            }
+            let mut out = self.cpu.bm3d(&plan, noisy, control)?;
+            let last = out[0].as_slice().len() - 1;
+            let pixel = &mut out[0].as_mut_slice()[last];
+            match (self.fault, plan.passes.len()) {
+                (Fault::Pixel, 2) => *pixel += if self.full { 0.06 } else { 0.3 },
+                (Fault::Nan, _) => *pixel = f32::NAN,
+                (Fault::Basic, 1) => *pixel += 3.0,
+                _ => {}
+            }
+            Ok(out)
+        }
+
+        fn full_precision(&self, _: &Plan) -> bool {
+            self.full
+        }
+
+        fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+            let mut groups = self.cpu.bm3d_groups(plan, pass, guide)?;
+            match self.fault {
+                Fault::Order => groups.iter_mut().filter(|g| g.len() > 2).take(1).for_each(|g| g.swap(1, 2)),
+                Fault::Missing => drop(groups.pop()),
+                _ => {}
+            }
+            Ok(groups)
+        }
+    }
+
+    fn check(fault: Fault, full: bool) -> CaseResult {
+        let device = Faulty { cpu: Cpu::new(DeviceOptions::default()).unwrap(), fault, full };
+        let case =
+            cases::conformance(true).into_iter().find(|c| c.name == "profile original, sigma 25").unwrap();
+        let measured = Ran::new(&device, &case).and_then(|ran| against_yardstick(&case, &ran));
+        CaseResult::new(&case.name, measured)
+    }
+
+    #[test]
+    fn faults_are_found_and_named() {
+        for full in [false, true] {
+            for (fault, why) in [
+                (Fault::Pixel, "a pixel of pass 2 is off by"),
+                (Fault::Nan, "a pixel of pass 1 is off by inf"),
+                (Fault::Basic, "a pixel of pass 1 is off by"),
+                (Fault::Window, "a pixel of pass 2 is off by"),
+                (Fault::Sigma, "off by"),
+                (Fault::Order, "groups differ"),
+                (Fault::Missing, "groups differ"),
+                (Fault::Size, "planes of Some((3, 3)) came back"),
+                (Fault::Lost, "lost"),
+            ] {
+                let case = check(fault, full);
+                let Outcome::Fail(said) = &case.outcome else { panic!("{fault:?} was not found: {case:?}") };
+                assert!(said.contains(why), "{fault:?}: {said}");
+            }
+            assert_eq!(check(Fault::None, full).outcome, Outcome::Pass);
+        }
+        assert!(matches!(check(Fault::Picky, false).outcome, Outcome::NotOffered(_)));
+    }
+
+    #[test]
+    fn a_psnr_that_is_off_is_found_where_every_pixel_is_within_its_limit() {
+        let measured = Measured { psnr_db: Some(0.011), ..Measured::default() };
+        assert!(measured.fault().unwrap().contains("PSNR"));
+        assert!(Measured { psnr_db: Some(f64::NAN), ..Measured::default() }.fault().is_some());
+        assert!(Measured { psnr_db: Some(0.009), ..Measured::default() }.fault().is_none());
+    }
+}

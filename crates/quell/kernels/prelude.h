@@ -31,6 +31,7 @@
 #define RSQRT(a) rsqrt(a)
 #define DIVIDE(a, b) ((a) / (b))
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
+#define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
 
 #else
 
@@ -58,6 +59,7 @@ typedef unsigned long long ulong;
 #define FMIN(a, b) fminf((a), (b))
 #define FMAX(a, b) fmaxf((a), (b))
 #define FMA(a, b, c) fmaf((a), (b), (c))
+#define UINT4(a, b, c, d) make_uint4((a), (b), (c), (d))
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
 #define DIVIDE(a, b) ((a) / (b))

@@ -153,9 +153,10 @@ impl MatchShape {
     fn local_bytes(&self, pass: &PassPlan) -> usize {
         let side = 2 * pass.radius + 1;
         let words = pass.patch.div_ceil(4);
-        let columns = (self.neighbours - 1) * pass.step + side + 4 * (words - 1);
+        let columns = ((self.neighbours - 1) * pass.step + side + 4 * (words - 1) + 3).next_multiple_of(4);
         let tile = (self.band + pass.patch - 1) * columns;
-        let each = pass.patch * words + (side * side).div_ceil(2) + 32 * self.bins + self.hits + 2;
+        let rows = side.next_multiple_of(self.band);
+        let each = pass.patch * words + (side * rows).div_ceil(2) + 32 * self.bins + self.hits + 2;
         4 * (tile + self.neighbours * each + 1)
     }
 }

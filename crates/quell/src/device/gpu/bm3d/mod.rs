@@ -294,7 +294,7 @@ impl<R: Runtime> Gpu<R> {
             };
             run.allocate(from.format.bytes())?;
             let control = Control::new();
-            let mut once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
+            let once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
                 stage(run, &region, from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
                 let mut clock = Clock::start(&self.runtime, &run.slot.queue, grain)?;

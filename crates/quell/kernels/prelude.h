@@ -93,7 +93,7 @@ FN uint DOT4(uint a, uint b, uint c) {
 
 // Adds to global memory; other work-groups may add to the same place, in any order.
 #if defined(QUELL_PTX)
-FN void GLOBAL_ADD(GLOBAL float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
+FN void GLOBAL_ADD(GLOBAL float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"((ulong)p), "f"(v) : "memory"); }
 #elif !defined(__OPENCL_VERSION__)
 #ifdef QUELL_EMULATOR
 FN void GLOBAL_ADD(float* p, float v) { *p += v; }

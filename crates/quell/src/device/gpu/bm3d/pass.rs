@@ -19,7 +19,7 @@ const MATCH_BYTES: usize = 128 << 20;
 const LAUNCH_PRODUCTS: usize = 1_000_000_000;
 /// Work-groups per compute unit that match what the tensor kernel handed over.
 const LIST_GROUPS: usize = 16;
-/// Work-groups of the filter of any groups, and the scratch memory of all of them, at most.
+/// References that the filter of any groups does at a time, and the scratch memory of all of them, at most.
 const SCRATCH_GROUPS: usize = 512;
 const SCRATCH_BYTES: usize = 128 << 20;
 
@@ -503,18 +503,27 @@ impl<R: Runtime> TileRun<'_, R> {
             Arg::I32(int(g.pitch)),
             Arg::F32(strength),
         ];
-        let shape = match *shape {
-            FilterShape::Group { items } => Shape { grid: [band.grid.columns, band.rows], items, local: 0 },
+        let kernel = loaded.kernel("bm3d_filter")?;
+        match *shape {
+            FilterShape::Group { items } => {
+                let shape = Shape { grid: [band.grid.columns, band.rows], items, local: 0 };
+                self.runtime.launch(queue, kernel, shape, &args)
+            }
             FilterShape::Any { items, scratch } => {
+                // As many references at a time as have scratch memory.
                 let references = band.grid.columns * band.rows;
                 let groups = (SCRATCH_BYTES / (4 * scratch)).clamp(1, SCRATCH_GROUPS).min(references);
                 let runtime = self.runtime;
                 args.push(Arg::Buffer(buffers.scratch.get(4 * scratch * groups, |n| runtime.alloc(n))?));
-                args.push(Arg::I32(int(references)));
-                Shape { grid: [groups, 1], items, local: 0 }
+                for first in (0..references).step_by(groups) {
+                    args.push(Arg::I32(int(first)));
+                    let shape = Shape { grid: [groups.min(references - first), 1], items, local: 0 };
+                    self.runtime.launch(queue, kernel, shape, &args)?;
+                    args.pop();
+                }
+                Ok(())
             }
-        };
-        self.runtime.launch(queue, loaded.kernel("bm3d_filter")?, shape, &args)
+        }
     }
 
     /// The estimate of a channel: the plane of the next pass, or samples to give back.

@@ -193,6 +193,15 @@ impl Backend for Failover {
         self.current()?.1.bm3d_timed(plan, from, encoding, repeat)
     }
 
+    fn bm3d_wiener(
+        &self,
+        plan: &Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>> {
+        self.current()?.1.bm3d_wiener(plan, noisy, basic)
+    }
+
     fn full_precision(&self, plan: &Plan) -> bool {
         self.current().is_ok_and(|(_, backend)| backend.full_precision(plan))
     }

@@ -88,6 +88,17 @@ pub trait Backend: Send + Sync {
         Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
     }
 
+    /// Pass 2 alone, with a basic estimate that the caller brings, for checks.
+    fn bm3d_wiener(
+        &self,
+        plan: &Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>> {
+        let _ = (plan, noisy, basic);
+        Err(Error::Unsupported(format!("{}: pass 2 cannot be run alone", self.info().name)))
+    }
+
     /// Whether this plan is computed in f32 throughout: checks are stricter then.
     fn full_precision(&self, plan: &Plan) -> bool {
         let _ = plan;

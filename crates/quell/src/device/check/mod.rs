@@ -18,10 +18,13 @@ use cases::{Case, Yardstick};
 
 /// Most that the PSNR may differ, in dB (contract 5).
 pub const PSNR_TOLERANCE: f64 = 0.01;
-/// Most that a pixel may differ after pass 2, given the same basic estimate (contract 5); also from one run to the next.
+/// Most that a pixel may differ after either pass, given the same input (contract 5).
 pub const PIXEL_TOLERANCE: f32 = 0.25;
-/// Most that a pixel may differ after either pass in f32, where no coefficient is within rounding of its threshold.
+/// The same for devices that compute in f32.
 pub const FLOAT_TOLERANCE: f32 = 0.05;
+/// Most that a pixel may differ after pass 1 from one run to the next, or from tiles to whole pictures: additions in
+/// another order, and nothing else.
+pub const ORDER_TOLERANCE: f32 = 0.005;
 
 /// How a case went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -98,6 +101,19 @@ struct Measured {
 struct Limited {
     value: f32,
     limit: f32,
+    /// What is beyond the limit comes of coefficients that are within rounding of their threshold.
+    excused: bool,
+}
+
+impl Limited {
+    fn new(value: f32, limit: f32) -> Option<Self> {
+        Some(Self { value, limit, excused: false })
+    }
+
+    fn is_fine(&self) -> bool {
+        // NaN is not.
+        self.excused || self.value <= self.limit
+    }
 }
 
 impl Measured {
@@ -107,10 +123,7 @@ impl Measured {
         }
         let passes = [("pass 1", self.first_pass), ("pass 2", self.second_pass), ("the result", self.worst)];
         for (what, difference) in passes {
-            // NaN must not pass, so the question is whether it is within.
-            if let Some(Limited { value, limit }) =
-                difference.filter(|d| !matches!(d.value, v if v <= d.limit))
-            {
+            if let Some(Limited { value, limit, .. }) = difference.filter(|d| !d.is_fine()) {
                 return Some(format!("a pixel of {what} is off by {value}, more than {limit}"));
             }
         }
@@ -168,6 +181,8 @@ struct Ran {
     result: Vec<Plane>,
     /// After pass 1; where the yardstick is the reference.
     basic: Vec<Plane>,
+    /// After pass 2, given this basic estimate.
+    second: Vec<Plane>,
     /// Of both passes; `None` if the device cannot tell.
     groups: Vec<Option<Vec<Vec<Match>>>>,
     full_precision: bool,
@@ -179,9 +194,15 @@ impl Ran {
         let noisy = views(&case.noisy);
         let result = run(device, &plan, &noisy)?;
         let full_precision = device.full_precision(&plan);
-        let mut ran = Self { plan, result, basic: Vec::new(), groups: Vec::new(), full_precision };
+        let (basic, second, groups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ran = Self { plan, result, basic, second, groups, full_precision };
         if case.yardstick == Yardstick::Reference {
-            ran.basic = run(device, &ran.first(), &noisy)?;
+            ran.basic = run(device, &first(&ran.plan), &noisy)?;
+            ran.second = match device.bm3d_wiener(&ran.plan, &noisy, &views(&ran.basic)) {
+                // The whole again: the same, if the basic estimate is the same to the last digit each time.
+                Err(Error::Unsupported(_)) => ran.result.clone(),
+                other => other?,
+            };
             for pass in 0..ran.plan.passes.len() {
                 let groups = match device.bm3d_groups(&ran.plan, pass, &ran.guide(case, pass)) {
                     Err(Error::Unsupported(_)) => None,
@@ -193,15 +214,15 @@ impl Ran {
         Ok(ran)
     }
 
-    /// The plan of pass 1 alone.
-    fn first(&self) -> Plan {
-        Plan { passes: self.plan.passes[..1].to_vec(), ..self.plan.clone() }
-    }
-
     /// What patches are compared on.
     fn guide<'a>(&'a self, case: &'a Case, pass: usize) -> PlaneView<'a> {
         if pass == 0 { case.noisy[0].view() } else { self.basic[0].view() }
     }
+}
+
+/// The plan of pass 1 alone.
+fn first(plan: &Plan) -> Plan {
+    Plan { passes: plan.passes[..1].to_vec(), ..plan.clone() }
 }
 
 fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
@@ -213,15 +234,12 @@ fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
     // Each pass on its own: from end to end a last digit of the basic estimate may change the groups of pass 2.
     let want = reference::run(&ran.plan, &noisy);
     let mut measured = compare(case, &ran.result, &want.last);
-    let off = worst(&ran.basic, &want.basic);
-    let strict =
-        ran.full_precision && (off <= FLOAT_TOLERANCE || is_steady(&ran.first(), &noisy, &want.basic));
-    let limit = if strict { FLOAT_TOLERANCE } else { gross(case.sigma[0]) };
-    measured.first_pass = Some(Limited { value: off, limit });
+    let limit = if ran.full_precision { FLOAT_TOLERANCE } else { PIXEL_TOLERANCE };
+    measured.first_pass = Limited::new(worst(&ran.basic, &want.basic), limit)
+        .map(|off| Limited { excused: !off.is_fine() && explained(ran, &noisy, &want.basic, limit), ..off });
     if let Some(wiener) = ran.plan.passes.get(1) {
         let want = reference::pass(wiener, &noisy, Some(&views(&ran.basic)));
-        let limit = if ran.full_precision { FLOAT_TOLERANCE } else { PIXEL_TOLERANCE };
-        measured.second_pass = Some(Limited { value: worst(&ran.result, &want), limit });
+        measured.second_pass = Limited::new(worst(&ran.second, &want), limit);
     }
     let told = ran.groups.iter().enumerate().filter_map(|(pass, groups)| Some((pass, groups.as_ref()?)));
     let same = told.map(|(pass, groups)| same_groups(&ran.plan, pass, &ran.guide(case, pass), groups));
@@ -229,32 +247,37 @@ fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Whether no coefficient is so close to its threshold that rounding in f32 decides.
-fn is_steady(first: &Plan, noisy: &[PlaneView<'_>], basic: &[Plane]) -> bool {
-    [1.0 - 2e-5, 1.0 + 2e-5].into_iter().all(|factor| {
-        let mut moved = first.clone();
-        for pass in &mut moved.passes {
+/// Whether every pixel of the basic estimate that is off is one that moves in the reference as well, when its threshold
+/// moves by as much as the device may round: a coefficient fell on the other side, in 8-bit pictures often exactly.
+fn explained(ran: &Ran, noisy: &[PlaneView<'_>], want: &[Plane], limit: f32) -> bool {
+    let margin = if ran.full_precision { 2e-5 } else { 5e-3 };
+    let moved = [1.0 - margin, 1.0 + margin].map(|factor| {
+        let mut plan = first(&ran.plan);
+        for pass in &mut plan.passes {
             if let Shrink::Hard { lambda } = &mut pass.shrink {
                 *lambda *= factor;
             }
         }
-        worst(&reference::run(&moved, noisy).basic, basic) <= FLOAT_TOLERANCE
-    })
+        reference::run(&plan, noisy).basic
+    });
+    let moves = pairs(want, &moved[0]).zip(pairs(want, &moved[1]));
+    // Twice: some may have fallen one way, some the other, and cancel here.
+    let room = moves.map(|((w, a), (_, b))| limit + 2.0 * ((a - w).abs() + (b - w).abs()));
+    pairs(&ran.basic, want).zip(room).all(|((got, want), room)| (got - want).abs() <= room)
 }
 
 /// From end to end: the PSNR, and a guard against gross errors.
 fn compare(case: &Case, got: &[Plane], want: &[Plane]) -> Measured {
     Measured {
-        worst: Some(Limited { value: worst(got, want), limit: gross(case.sigma[0]) }),
+        worst: Limited::new(worst(got, want), gross(case)),
         psnr_db: case.clean.as_ref().map(|clean| (psnr(clean, got) - psnr(clean, want)).abs()),
         ..Measured::default()
     }
 }
 
-/// A coefficient near the threshold may fall on the other side, and a patch into another group. That moves a few pixels
-/// by a small part of the noise; more than this is a fault.
-fn gross(sigma: f32) -> f32 {
-    0.25 + 0.1 * sigma
+/// From end to end the PSNR decides; a pixel that is off by more than this is a fault all the same.
+fn gross(case: &Case) -> f32 {
+    0.5 * case.sigma[0].max(1.0)
 }
 
 /// Whether the groups of a pass are those of the reference, entry by entry.
@@ -296,15 +319,14 @@ fn samples_against_processor(device: &dyn Backend, stored: &cases::Stored) -> Re
     Ok(compare(case, &got, &want))
 }
 
-/// The same work by two devices, or twice by one: nothing but the order of additions may differ.
+/// The same work by two devices, or twice by one: nothing but the order of additions may differ. From end to end that may
+/// change a group.
 fn twice(a: &dyn Backend, b: &dyn Backend, plan: &Plan, case: &Case) -> Result<Measured> {
     let noisy = views(&case.noisy);
-    let (a, b) = (run(a, plan, &noisy)?, run(b, plan, &noisy)?);
-    Ok(Measured {
-        worst: Some(Limited { value: worst(&a, &b), limit: PIXEL_TOLERANCE }),
-        psnr_db: case.clean.as_ref().map(|clean| (psnr(clean, &a) - psnr(clean, &b)).abs()),
-        ..Measured::default()
-    })
+    let basic = [run(a, &first(plan), &noisy)?, run(b, &first(plan), &noisy)?];
+    let mut measured = compare(case, &run(a, plan, &noisy)?, &run(b, plan, &noisy)?);
+    measured.first_pass = Limited::new(worst(&basic[0], &basic[1]), ORDER_TOLERANCE);
+    Ok(measured)
 }
 
 fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
@@ -385,7 +407,7 @@ mod tests {
             match (self.fault, plan.passes.len()) {
                 (Fault::Pixel, 2) => *pixel += if self.full { 0.06 } else { 0.3 },
                 (Fault::Nan, _) => *pixel = f32::NAN,
-                (Fault::Basic, 1) => *pixel += 3.0,
+                (Fault::Basic, 1) => *pixel += 4.0,
                 _ => {}
             }
             Ok(out)
@@ -435,6 +457,34 @@ mod tests {
             assert_eq!(check(Fault::None, full).outcome, Outcome::Pass);
         }
         assert!(matches!(check(Fault::Picky, false).outcome, Outcome::NotOffered(_)));
+    }
+
+    #[test]
+    fn a_coefficient_at_its_threshold_is_excused_and_others_are_not() {
+        /// Its threshold is a little lower: what the reference keeps by a hair, it keeps, and a little more.
+        struct Lower(Cpu, f32);
+        impl Backend for Lower {
+            fn info(&self) -> DeviceInfo {
+                self.0.info()
+            }
+            fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+                let mut plan = plan.clone();
+                plan.passes[0].shrink = match plan.passes[0].shrink {
+                    Shrink::Hard { lambda } => Shrink::Hard { lambda: lambda * self.1 },
+                    other => other,
+                };
+                self.0.bm3d(&plan, noisy, control)
+            }
+        }
+        let case = cases::conformance(true).into_iter().find(|c| c.name.contains("150 x 140")).unwrap();
+        let check = |factor: f32| {
+            let ran = Ran::new(&Lower(Cpu::new(DeviceOptions::default()).unwrap(), factor), &case).unwrap();
+            against_yardstick(&case, &ran).unwrap().first_pass.unwrap()
+        };
+        let close = check(0.9975);
+        assert!(close.value > close.limit && close.is_fine(), "off by {}", close.value);
+        let far = check(0.97);
+        assert!(far.value > far.limit && !far.is_fine(), "off by {}", far.value);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::bm3d::{Match, Plan};
 use crate::device::gpu::Runtime;
 use crate::device::samples::{by_conversion, check_shape};
 use crate::device::{Backend, DeviceInfo, Encoding, SampleFormat, Samples, SamplesMut, Timing};
-use crate::{Control, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result};
 
 impl From<SampleFormat> for Format {
     fn from(format: SampleFormat) -> Self {
@@ -109,6 +109,23 @@ impl<R: Runtime> Backend for Gpu<R> {
             stages: times.stages.into_iter().map(|(name, t)| (name.to_owned(), t)).collect(),
             device_bytes: times.device_bytes as u64,
         })
+    }
+
+    fn bm3d_wiener(
+        &self,
+        plan: &Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>> {
+        if plan.passes.len() < 2 {
+            return Err(Error::Unsupported("the plan has no pass 2".into()));
+        }
+        self.wiener(plan, noisy, basic)
+    }
+
+    /// The tensor kernels hold samples and coefficients in halves.
+    fn full_precision(&self, plan: &Plan) -> bool {
+        plan.passes.iter().all(|p| tensor::TensorFilter::new(p, self.runtime.limits()).is_none())
     }
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {

@@ -349,12 +349,12 @@ impl<R: Runtime> TileRun<'_, R> {
 
     /// Norms of the patches on the matching plane; sums and weights of the first channel are zero after it.
     pub(crate) fn norms(&mut self, index: usize) -> GpuResult<()> {
-        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let g = self.geometry;
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let (sums, weights) = (have(&mut buffers.sums[0])?, have(&mut buffers.weights[0])?);
-        let strips = g.rows.div_ceil(program::norm_strip(pass));
-        let shape = Shape { grid: [g.pitch.div_ceil(128), strips], items: 128, local: 0 };
+        let (columns, rows, items) = program::NORM_TILE;
+        let shape = Shape { grid: [g.pitch / columns, g.rows.div_ceil(rows)], items, local: 0 };
         let args = [
             Arg::Buffer(&*guide),
             Arg::Buffer(norms),

@@ -99,10 +99,8 @@ pub(crate) fn norms(pass: &PassPlan) -> Program {
     p
 }
 
-/// Rows of the strip that a work-item of the norms kernel goes down.
-pub(crate) fn norm_strip(pass: &PassPlan) -> usize {
-    4 * pass.patch
-}
+/// Columns and rows that a work-group of the norms kernel takes, and its work-items.
+pub(crate) const NORM_TILE: (usize, usize, usize) = (64, 32, 256);
 
 /// How the general matching is spread over work-items and local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 // Squared norm of the patch at every position of the matching plane, and INVALID_NORM where none fits; for the whole
 // plane with its margins. SSD = |a|^2 + |b|^2 - 2 ab then leaves only the products to matching. On its way it clears
-// the sums and weights of the first channel for the pass, which would be two launches more.
+// the sums and weights of the first channel for the pass and the list of difficult references, which would be three
+// launches more.
 //
 // Option: PATCH. A work-group takes NORM_COLUMNS x NORM_ROWS positions: norms of the rows of every patch first, then
 // sums down the columns, exact in integers.
@@ -28,10 +29,11 @@ FN int row_norm(GLOBAL const uint* RESTRICT guide, int at) {
 }
 
 KERNEL(NORM_ITEMS) bm3d_norms(GLOBAL const uint* RESTRICT guide, GLOBAL int* RESTRICT norms,
-                              GLOBAL float* RESTRICT sums, GLOBAL float* RESTRICT weights, int width, int height,
-                              int pitch, int rows) {
+                              GLOBAL float* RESTRICT sums, GLOBAL float* RESTRICT weights,
+                              GLOBAL int* RESTRICT difficult, int width, int height, int pitch, int rows) {
   LOCAL int row_norms[(NORM_ROWS + PATCH - 1) * NORM_COLUMNS];
   const int first_column = GROUP_X * NORM_COLUMNS, first_row = GROUP_Y * NORM_ROWS;
+  if (GROUP_X == 0 && GROUP_Y == 0 && ITEM == 0) difficult[0] = 0;
   for (int i = ITEM; i < (NORM_ROWS + PATCH - 1) * NORM_COLUMNS; i += NORM_ITEMS) {
     const int column = first_column + i % NORM_COLUMNS, row = first_row + i / NORM_COLUMNS;
     const int x = column - MARGIN, y = row - MARGIN;

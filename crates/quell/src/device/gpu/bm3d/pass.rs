@@ -230,7 +230,7 @@ impl<R: Runtime> TileRun<'_, R> {
             runtime.zero(queue, &buffer, n)?;
             Ok(buffer)
         };
-        let Buffers { samples: io, noisy, basic, guide, norms, sums, weights, .. } = buffers;
+        let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } = buffers;
         io.get(samples * channels * sample_bytes, zeroed)?;
         let used = [
             (noisy, plane_bytes, true),
@@ -248,6 +248,12 @@ impl<R: Runtime> TileRun<'_, R> {
         }
         guide.get(elements, zeroed)?;
         norms.get(4 * elements, zeroed)?;
+        // Room for every reference of a band.
+        let references = self.plan.passes.iter().map(|pass| {
+            let grid = Grid::new(pass, self.plan, self.region);
+            grid.columns * band_rows(pass, &grid, runtime.limits())
+        });
+        difficult.get(4 * (references.max().unwrap_or(0) + 1), zeroed)?;
         Ok(())
     }
 
@@ -353,6 +359,7 @@ impl<R: Runtime> TileRun<'_, R> {
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let (sums, weights) = (have(&mut buffers.sums[0])?, have(&mut buffers.weights[0])?);
+        let difficult = have(&mut buffers.difficult)?;
         let (columns, rows, items) = program::NORM_TILE;
         let shape = Shape { grid: [g.pitch / columns, g.rows.div_ceil(rows)], items, local: 0 };
         let args = [
@@ -360,6 +367,7 @@ impl<R: Runtime> TileRun<'_, R> {
             Arg::Buffer(norms),
             Arg::Buffer(sums),
             Arg::Buffer(weights),
+            Arg::Buffer(difficult),
             Arg::I32(int(g.width)),
             Arg::I32(int(g.height)),
             Arg::I32(int(g.pitch)),
@@ -419,8 +427,11 @@ impl<R: Runtime> TileRun<'_, R> {
             }
             Matching::Tensor { loaded, kernel, rest } => {
                 let references = band.grid.columns * band.rows;
-                let difficult = &*buffers.difficult.get(4 * (references + 1), |n| self.runtime.alloc(n))?;
-                self.runtime.zero(queue, difficult, 4)?;
+                let difficult = &*have(&mut buffers.difficult)?;
+                // The norms kernel has cleared it for the first band.
+                if band.first > 0 {
+                    self.runtime.zero(queue, difficult, 4)?;
+                }
                 let args = [
                     Arg::Buffer(&*guide),
                     Arg::Buffer(norms),

@@ -31,6 +31,7 @@
 #define RSQRT(a) rsqrt(a)
 #define DIVIDE(a, b) ((a) / (b))
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
+#define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
 
 #else
 
@@ -58,6 +59,7 @@ typedef unsigned long long ulong;
 #define FMIN(a, b) fminf((a), (b))
 #define FMAX(a, b) fmaxf((a), (b))
 #define FMA(a, b, c) fmaf((a), (b), (c))
+#define UINT4(a, b, c, d) make_uint4((a), (b), (c), (d))
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
 #define DIVIDE(a, b) ((a) / (b))
@@ -93,7 +95,7 @@ FN uint DOT4(uint a, uint b, uint c) {
 
 // Adds to global memory; other work-groups may add to the same place, in any order.
 #if defined(QUELL_PTX)
-FN void GLOBAL_ADD(GLOBAL float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory"); }
+FN void GLOBAL_ADD(GLOBAL float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"((ulong)p), "f"(v) : "memory"); }
 #elif !defined(__OPENCL_VERSION__)
 #ifdef QUELL_EMULATOR
 FN void GLOBAL_ADD(float* p, float v) { *p += v; }

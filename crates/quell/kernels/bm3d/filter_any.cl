@@ -1,7 +1,7 @@
 // Collaborative filtering (DAB07 eq. 7 to 11) of any groups with any transforms: what filter.cl does not serve. Slow
 // and plain: stages over global memory, one matrix product each.
 //
-// Work-groups go from reference to reference; each has four buffers of GROUP patches in `scratch`. The exact variance
+// One work-group per reference patch, as many at a time as have four buffers of GROUP patches in `scratch`. The exact variance
 // of coefficient k of atom (u, v) is the sum over all pairs of patches of h_k[i] h_k[j] r_u(|dy|) r_v(|dx|) (Makinen
 // et al. 2020). Pairs of one displacement share their r: the h_k[i] h_k[j] are added up by displacement, and what is
 // left is a transform of that table by the correlations.
@@ -83,74 +83,72 @@ FN void variances(GLOBAL const float* RESTRICT correlation, GLOBAL const float* 
 KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const plane_t* RESTRICT basic,
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y,
-                          int first_row, int pitch, float strength, GLOBAL float* scratch, int references) {
+                          int first_row, int pitch, float strength, GLOBAL float* scratch, int first_reference) {
   LOCAL int at[GROUP];
   LOCAL float kept_by[ITEMS];
   GLOBAL float* first = scratch + GROUP_X * 4 * BUFFER;
   GLOBAL float* second = first + BUFFER;
   GLOBAL float* pilot = second + BUFFER;
   GLOBAL float* relative = pilot + BUFFER;
-  NO_UNROLL for (int reference = GROUP_X; reference < references; reference += GROUPS_X) {
-    BARRIER_GLOBAL();
-    const int x = MIN(reference % columns * STEP, last_x), y = MIN((first_row + reference / columns) * STEP, last_y);
-    GLOBAL const ushort* list = matches + reference * GROUP;
-    const int m = group_size(list);
-    for (int k = ITEM; k < m; k += ITEMS) at[k] = patch_at(list[k], x, y, pitch);
-    BARRIER();
-    // Behind the correlations: the matrices for 1, 2, 4, ... patches, each with its inverse.
-    GLOBAL const float* matrix = tables + PATCH_PIXELS + 2 * (m * m - 1) / 3;
+  const int reference = first_reference + GROUP_X;
+  const int x = MIN(reference % columns * STEP, last_x), y = MIN((first_row + reference / columns) * STEP, last_y);
+  GLOBAL const ushort* list = matches + reference * GROUP;
+  const int m = group_size(list);
+  for (int k = ITEM; k < m; k += ITEMS) at[k] = patch_at(list[k], x, y, pitch);
+  BARRIER();
+  // Behind the correlations: the matrices for 1, 2, 4, ... patches, each with its inverse.
+  GLOBAL const float* matrix = tables + PATCH_PIXELS + 2 * (m * m - 1) / 3;
 #if EXACT
-    variances(tables, matrix, list, first, relative, m);
+  variances(tables, matrix, list, first, relative, m);
 #endif
 #if !HARD
-    load_group(basic, at, first, m, pitch);
-    across(matrix, first, pilot, m);
+  load_group(basic, at, first, m, pitch);
+  across(matrix, first, pilot, m);
 #endif
-    load_group(noisy, at, first, m, pitch);
-    across(matrix, first, second, m);
-    float kept = 0;
-    NO_UNROLL for (int i = ITEM; i < m * PATCH_PIXELS; i += ITEMS) {
-      const float z = second[i];
+  load_group(noisy, at, first, m, pitch);
+  across(matrix, first, second, m);
+  float kept = 0;
+  NO_UNROLL for (int i = ITEM; i < m * PATCH_PIXELS; i += ITEMS) {
+    const float z = second[i];
 #if EXACT
-      const float r = relative[i];
+    const float r = relative[i];
 #else
-      const float r = 1.0f;
+    const float r = 1.0f;
 #endif
 #if HARD
-      const bool keep = z * z > strength * r;
-      kept += keep ? r : 0.0f;
-      float w = keep ? 1.0f : 0.0f;
+    const bool keep = z * z > strength * r;
+    kept += keep ? r : 0.0f;
+    float w = keep ? 1.0f : 0.0f;
 #else
-      const float energy = pilot[i] * pilot[i];
-      float w = DIVIDE(energy, FMAX(energy + strength * r, 1e-30f));
-      kept = FMA(w * w, r, kept);
+    const float energy = pilot[i] * pilot[i];
+    float w = DIVIDE(energy, FMAX(energy + strength * r, 1e-30f));
+    kept = FMA(w * w, r, kept);
 #endif
 #if KEEPS_MEAN
-      if (i == 0) w = 1.0f;
+    if (i == 0) w = 1.0f;
 #endif
-      second[i] = z * w;
-    }
-    kept_by[ITEM] = kept;
-    BARRIER_GLOBAL();
-    across(matrix + m * m, second, first, m);
-    NO_UNROLL for (int task = ITEM; task < m * PATCH; task += ITEMS) {
-      float c[PATCH];
-      UNROLL for (int i = 0; i < PATCH; i++) c[i] = first[task * PATCH + i];
-      transform_back(c);
-      UNROLL for (int i = 0; i < PATCH; i++) first[task * PATCH + i] = c[i];
-    }
-    BARRIER_GLOBAL();
-    float all = 0;
-    NO_UNROLL for (int i = 0; i < ITEMS; i++) all += kept_by[i];
-    const float weight = weight_of(all);
-    NO_UNROLL for (int task = ITEM; task < m * PATCH; task += ITEMS) {
-      const int k = task / PATCH, column = task % PATCH;
-      float c[PATCH];
-      UNROLL for (int i = 0; i < PATCH; i++) c[i] = first[k * PATCH_PIXELS + i * PATCH + column];
-      transform_back(c);
-      GLOBAL float* to = sums + at[k] + column;
-      UNROLL for (int i = 0; i < PATCH; i++) GLOBAL_ADD(to + i * pitch, weight * c[i]);
-    }
-    for (int k = ITEM; k < m; k += ITEMS) GLOBAL_ADD(weights + at[k], weight);
+    second[i] = z * w;
   }
+  kept_by[ITEM] = kept;
+  BARRIER_GLOBAL();
+  across(matrix + m * m, second, first, m);
+  NO_UNROLL for (int task = ITEM; task < m * PATCH; task += ITEMS) {
+    float c[PATCH];
+    UNROLL for (int i = 0; i < PATCH; i++) c[i] = first[task * PATCH + i];
+    transform_back(c);
+    UNROLL for (int i = 0; i < PATCH; i++) first[task * PATCH + i] = c[i];
+  }
+  BARRIER_GLOBAL();
+  float all = 0;
+  NO_UNROLL for (int i = 0; i < ITEMS; i++) all += kept_by[i];
+  const float weight = weight_of(all);
+  NO_UNROLL for (int task = ITEM; task < m * PATCH; task += ITEMS) {
+    const int k = task / PATCH, column = task % PATCH;
+    float c[PATCH];
+    UNROLL for (int i = 0; i < PATCH; i++) c[i] = first[k * PATCH_PIXELS + i * PATCH + column];
+    transform_back(c);
+    GLOBAL float* to = sums + at[k] + column;
+    UNROLL for (int i = 0; i < PATCH; i++) GLOBAL_ADD(to + i * pitch, weight * c[i]);
+  }
+  for (int k = ITEM; k < m; k += ITEMS) GLOBAL_ADD(weights + at[k], weight);
 }

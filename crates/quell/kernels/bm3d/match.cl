@@ -11,7 +11,8 @@
 //   sort      each key counts the keys before it, which is its place
 //
 // Options: PATCH, STEP, RADIUS, GROUP, MARGIN, NEIGHBOURS, ROWS, BAND (candidate rows that local memory holds at
-// once, a multiple of ROWS), BINS (per work-item), HITS (room for keys), LIST (references come from a list, its length first).
+// once, a multiple of ROWS), BINS (per work-item), HITS (room for keys), LIST (references come
+// from a list, its length first).
 // Out: for each reference the numbers of its displacements in raster order of the window, cut to a power of two,
 // and NO_MATCH behind them.
 
@@ -22,12 +23,16 @@
 #define ITEMS (LANES * NEIGHBOURS)
 #define WORDS ((PATCH + 3) / 4)
 #define TAIL (0xffffffffu >> (8 * (4 * WORDS - PATCH)))
-#define TILE_COLUMNS ((NEIGHBOURS - 1) * STEP + SIDE + 4 * (WORDS - 1))
+// Columns of the union of the windows, from a multiple of 4 to a multiple of 4.
+#define QUADS (((NEIGHBOURS - 1) * STEP + SIDE + 4 * (WORDS - 1) + 3 + 3) / 4)
+#define TILE_COLUMNS (4 * QUADS)
 #define TILE_ROWS (BAND + PATCH - 1)
 #define BANDS ((SIDE + BAND - 1) / BAND)
 #define SEGMENTS (BAND / ROWS)
-#define PAIRS ((SIDE * SIDE + 1) / 2)
+// Distances, two to a word; rows behind the window, which fill the last segment, are far.
+#define PAIRS ((SIDE * BANDS * BAND + 1) / 2)
 #define FAR 0xffff
+#define BIN_BITS 9  // LANES * BINS is at most 512
 
 // The word of four bytes from byte `at` on, at any alignment.
 FN uint word_at(GLOBAL const uint* RESTRICT guide, int at) {
@@ -40,24 +45,24 @@ FN uint key_of(uint distance, int number) {
   return number == CENTRE_NUMBER ? 0 : distance << 16 | (uint)(number + 1);
 }
 
-// Work-item `lane` of a reference collects its share of the keys up to `most`; `count` counts all there are.
+// Keeps a key if it is among those up to `most` and there is room; `count` counts all of them.
+FN void keep(uint distance, int number, uint most, LOCAL_PTR uint* hits, LOCAL_PTR int* count) {
+  const uint key = key_of(distance, number);
+  if (key <= most) {
+    const int at = LOCAL_ADD(count, 1);
+    if (at < HITS) hits[at] = key;
+  }
+}
+
+// Work-item `lane` of a reference collects its share of the keys up to `most`.
 FN void collect(LOCAL_PTR const uint* distances, LOCAL_PTR uint* hits, LOCAL_PTR int* count, int lane, uint most) {
   const uint bound = most >> 16;
   for (int i = lane; i < PAIRS; i += LANES) {
     const uint pair = distances[i], a = pair & 0xffff, b = pair >> 16;
-    if (a <= bound) {
-      const uint key = key_of(a, 2 * i);
-      if (key <= most) {
-        const int at = LOCAL_ADD(count, 1);
-        if (at < HITS) hits[at] = key;
-      }
-    }
-    if (b <= bound) {
-      const uint key = key_of(b, 2 * i + 1);
-      if (key <= most) {
-        const int at = LOCAL_ADD(count, 1);
-        if (at < HITS) hits[at] = key;
-      }
+    // Hits are rare: one condition for two.
+    if (MIN(a, b) <= bound) {
+      if (a <= bound) keep(a, 2 * i, most, hits, count);
+      if (b <= bound) keep(b, 2 * i + 1, most, hits, count);
     }
   }
 }
@@ -68,8 +73,8 @@ FN int count_keys(LOCAL_PTR const uint* distances, int lane, uint most) {
   int n = 0;
   for (int i = lane; i < PAIRS; i += LANES) {
     const uint pair = distances[i], a = pair & 0xffff, b = pair >> 16;
-    if (a <= bound && key_of(a, 2 * i) <= most) n++;
-    if (b <= bound && key_of(b, 2 * i + 1) <= most) n++;
+    n += a <= bound && key_of(a, 2 * i) <= most ? 1 : 0;
+    n += b <= bound && key_of(b, 2 * i + 1) <= most ? 1 : 0;
   }
   return n;
 }
@@ -81,7 +86,7 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
 #endif
                          int columns, int last_x, int last_y, int first_row, int width, int height, int pitch,
                          int max_ssd) {
-  LOCAL uint tile[TILE_ROWS * TILE_COLUMNS];
+  LOCAL uint4 quads[TILE_ROWS * QUADS];
   LOCAL uint own[NEIGHBOURS * PATCH * WORDS];
   LOCAL uint all_distances[NEIGHBOURS * PAIRS];
   LOCAL uint all_bins[NEIGHBOURS * LANES * BINS];
@@ -90,6 +95,7 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
   LOCAL uint bounds[NEIGHBOURS];
   LOCAL int searching;
   const int lane = ITEM % LANES, which = ITEM / LANES;
+  LOCAL_PTR const uint* tile = (LOCAL_PTR const uint*)quads;
   LOCAL_PTR uint* distances = all_distances + which * PAIRS;
   LOCAL_PTR uint* bins = all_bins + which * LANES * BINS;
   LOCAL_PTR uint* hits = all_hits + which * HITS;
@@ -108,7 +114,7 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
     const int column = MIN(first_column + which, columns - 1);
 #endif
     const int x = MIN(column * STEP, last_x), y = MIN((first_row + band_row) * STEP, last_y);
-    const int tile_x = MIN(first_column * STEP, last_x) - RADIUS, tile_y = y - RADIUS;
+    const int tile_x = (MIN(first_column * STEP, last_x) - RADIUS) & ~3, tile_y = y - RADIUS;
 
     if (lane == 0) {
       counts[which] = 0;
@@ -127,19 +133,15 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
 
     NO_UNROLL for (int band = 0; band < BANDS; band++) {
       if (band > 0) BARRIER();
-      NO_UNROLL for (int r = which; r < TILE_ROWS; r += NEIGHBOURS) {
-        // Rows behind the window are never used.
-        int row = tile_y + MIN(band * BAND + r, SIDE + PATCH - 2);
+      for (int i = ITEM; i < TILE_ROWS * QUADS; i += ITEMS) {
+        // Rows behind the window are never used. The words at four columns come out of two aligned ones.
+        const int row = tile_y + MIN(band * BAND + i / QUADS, SIDE + PATCH - 2);
+        int at = plane_at(tile_x, row, pitch) + 4 * (i % QUADS);
 #if RADIUS > MARGIN
-        row = MAX(row, 0);
+        at = MAX(at, 0);
 #endif
-        for (int c = lane; c < TILE_COLUMNS; c += LANES) {
-          int at = plane_at(tile_x + c, row, pitch);
-#if RADIUS > MARGIN
-          at = MAX(at, 0);
-#endif
-          tile[r * TILE_COLUMNS + c] = word_at(guide, at);
-        }
+        const uint low = guide[at >> 2], high = guide[(at >> 2) + 1];
+        quads[i] = UINT4(low, low >> 8 | high << 24, low >> 16 | high << 16, low >> 24 | high << 8);
       }
       BARRIER();
       uint patch[PATCH * WORDS];
@@ -158,39 +160,39 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
             }
           }
         }
-        const int cx = x - RADIUS + dx, cy = y - RADIUS + first;
-#if RADIUS <= MARGIN
-        GLOBAL const int* norm = norms + plane_at(cx, cy, pitch);
-#endif
+        const int cx = x - RADIUS + dx, cy = y - RADIUS + first, norm = plane_at(cx, cy, pitch);
+        LOCAL_PTR ushort* to = halves + first * SIDE + dx;
         UNROLL for (int c = 0; c < ROWS; c++) {
-          if (first + c < SIDE) {
 #if RADIUS <= MARGIN
-            const int other = norm[c * pitch];
+          const int other = norms[norm + c * pitch];
 #else
-            // The window may reach beyond the margin.
-            const bool inside = cx >= 0 && cx <= width - PATCH && cy + c >= 0 && cy + c <= height - PATCH;
-            const int other = inside ? norms[plane_at(cx, cy + c, pitch)] : INVALID_NORM;
+          // The window may reach beyond the margin.
+          const bool inside = cx >= 0 && cx <= width - PATCH && cy + c >= 0 && cy + c <= height - PATCH;
+          const int other = inside ? norms[norm + c * pitch] : INVALID_NORM;
 #endif
-            const uint distance = (uint)MIN(own_norm + other - 2 * (int)products[c], FAR);
-            halves[(first + c) * SIDE + dx] = (ushort)distance;
-            best[c % BINS] = MIN(best[c % BINS], distance);
-          }
+          const int distance = MIN(own_norm + other - 2 * (int)products[c], FAR);
+          const uint here = c < SIDE - first ? (uint)distance : FAR;
+          to[c * SIDE] = (ushort)here;
+          best[c % BINS] = MIN(best[c % BINS], here);
         }
       }
     }
 
-    UNROLL for (int b = 0; b < BINS; b++) bins[b * LANES + lane] = best[b];
+    // The one bin that has GROUP - 1 before it (ties by number) holds the bound, if it is not beyond MAX_SSD. Keys of
+    // bins are below 2^31, so that the sign of a difference compares them.
+    UNROLL for (int b = 0; b < BINS; b++) {
+      best[b] = best[b] << BIN_BITS | (uint)(b * LANES + lane);
+      bins[b * LANES + lane] = best[b];
+    }
     BARRIER();
-    // The one bin that has GROUP - 1 before it (ties by number) holds the bound, if it is not beyond MAX_SSD.
-    UNROLL for (int b = 0; b < BINS; b++) best[b] = best[b] << 16 | (uint)(b * LANES + lane);
     int before[BINS];
     UNROLL for (int b = 0; b < BINS; b++) before[b] = 0;
     for (int i = 0; i < LANES * BINS; i++) {
-      const uint other = bins[i] << 16 | (uint)i;
-      UNROLL for (int b = 0; b < BINS; b++) before[b] += other < best[b] ? 1 : 0;
+      const uint other = bins[i];
+      UNROLL for (int b = 0; b < BINS; b++) before[b] -= (int)(other - best[b]) >> 31;
     }
     UNROLL for (int b = 0; b < BINS; b++) {
-      if (before[b] == GROUP - 1) bounds[which] = MIN(best[b] >> 16, (uint)max_ssd);
+      if (before[b] == GROUP - 1) bounds[which] = MIN(best[b] >> BIN_BITS, (uint)max_ssd);
     }
     BARRIER();
     uint most = bounds[which] << 16 | 0xffff;

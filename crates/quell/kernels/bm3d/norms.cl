@@ -1,11 +1,15 @@
 // Squared norm of the patch at every position of the matching plane, and INVALID_NORM where none fits; for the whole
 // plane with its margins. SSD = |a|^2 + |b|^2 - 2 ab then leaves only the products to matching. On its way it clears
-// the sums and weights of the first channel for the pass, which would be two launches more.
+// the sums and weights of the first channel for the pass and the list of difficult references, which would be three
+// launches more.
 //
-// Option: PATCH. A work-item goes down a strip of one column with a running sum, exact in integers.
+// Option: PATCH. A work-group takes NORM_COLUMNS x NORM_ROWS positions: norms of the rows of every patch first, then
+// sums down the columns, exact in integers.
 
-#define NORM_ITEMS 128
-#define NORM_STRIP (4 * PATCH)
+#define NORM_ITEMS 256
+#define NORM_COLUMNS 64
+#define NORM_ROWS 32
+#define NORM_EACH (NORM_ROWS * NORM_COLUMNS / NORM_ITEMS)  // rows of one column that a work-item sums
 #define NORM_WORDS ((PATCH + 3) / 4)
 #define NORM_TAIL (0xffffffffu >> (8 * (4 * NORM_WORDS - PATCH)))
 
@@ -25,33 +29,32 @@ FN int row_norm(GLOBAL const uint* RESTRICT guide, int at) {
 }
 
 KERNEL(NORM_ITEMS) bm3d_norms(GLOBAL const uint* RESTRICT guide, GLOBAL int* RESTRICT norms,
-                              GLOBAL float* RESTRICT sums, GLOBAL float* RESTRICT weights, int width, int height,
-                              int pitch, int rows) {
-  const int column = GROUP_X * NORM_ITEMS + ITEM, first = GROUP_Y * NORM_STRIP;
-  if (column >= pitch) return;
-  const int x = column - MARGIN;
-  const bool inside = x >= 0 && x <= width - PATCH;
-  // Sums of the last PATCH rows, and of each of them.
-  int ring[PATCH], sum = 0;
-  UNROLL for (int i = 0; i < PATCH - 1; i++) {
-    const int y = first - MARGIN + i;
-    ring[i] = inside && y >= 0 && y < height ? row_norm(guide, (first + i) * pitch + column) : 0;
-    sum += ring[i];
+                              GLOBAL float* RESTRICT sums, GLOBAL float* RESTRICT weights,
+                              GLOBAL int* RESTRICT difficult, int width, int height, int pitch, int rows) {
+  LOCAL int row_norms[(NORM_ROWS + PATCH - 1) * NORM_COLUMNS];
+  const int first_column = GROUP_X * NORM_COLUMNS, first_row = GROUP_Y * NORM_ROWS;
+  if (GROUP_X == 0 && GROUP_Y == 0 && ITEM == 0) difficult[0] = 0;
+  for (int i = ITEM; i < (NORM_ROWS + PATCH - 1) * NORM_COLUMNS; i += NORM_ITEMS) {
+    const int column = first_column + i % NORM_COLUMNS, row = first_row + i / NORM_COLUMNS;
+    const int x = column - MARGIN, y = row - MARGIN;
+    const bool inside = x >= 0 && x <= width - PATCH && y >= 0 && y < height;
+    row_norms[i] = inside ? row_norm(guide, row * pitch + column) : 0;
   }
-  ring[PATCH - 1] = 0;
-  NO_UNROLL for (int block = 0; block < NORM_STRIP; block += PATCH) {
-    UNROLL for (int i = 0; i < PATCH; i++) {
-      const int row = first + block + i, y = row - MARGIN, last = y + PATCH - 1;
-      const int next = (i + PATCH - 1) % PATCH;
-      ring[next] = inside && last >= 0 && last < height ? row_norm(guide, (row + PATCH - 1) * pitch + column) : 0;
-      sum += ring[next];
-      if (row < rows) {
-        const int at = row * pitch + column;
-        norms[at] = inside && y >= 0 && y <= height - PATCH ? sum : INVALID_NORM;
-        sums[at] = 0;
-        weights[at] = 0;
-      }
-      sum -= ring[i];
+  BARRIER();
+  const int column = first_column + ITEM % NORM_COLUMNS, down = ITEM / NORM_COLUMNS * NORM_EACH;
+  const int x = column - MARGIN;
+  LOCAL_PTR const int* from = row_norms + down * NORM_COLUMNS + ITEM % NORM_COLUMNS;
+  int sum = 0;
+  UNROLL for (int k = 0; k < PATCH - 1; k++) sum += from[k * NORM_COLUMNS];
+  UNROLL for (int i = 0; i < NORM_EACH; i++) {
+    const int row = first_row + down + i, y = row - MARGIN;
+    sum += from[(i + PATCH - 1) * NORM_COLUMNS];
+    if (row < rows) {
+      const int at = row * pitch + column;
+      norms[at] = x >= 0 && x <= width - PATCH && y >= 0 && y <= height - PATCH ? sum : INVALID_NORM;
+      sums[at] = 0;
+      weights[at] = 0;
     }
+    sum -= from[i * NORM_COLUMNS];
   }
 }

@@ -29,9 +29,9 @@ constexpr int THREADS = 32 * BLOCKS;
 // to fall on one pixel with weight 1 and 256 grey levels.
 constexpr int UNIT_LOG2 = 19 - (BLOCKS > 4 ? 3 : BLOCKS > 2 ? 2 : BLOCKS > 1 ? 1 : 0) - (GROUP == 32 ? 5 : GROUP == 16 ? 4 : 3);
 constexpr float UNIT = 1 << (UNIT_LOG2 > 13 ? 13 : UNIT_LOG2);
-// Coefficients are multiplied by SCALE: the largest, 65280 for a white group of 32, then have squares that are halves.
-constexpr float SCALE2 = 1.f / (6400.f * GROUP);
-#define SCALE sqrtf(SCALE2)
+// Coefficients are scaled so that the square of the largest, 65280 for a white group of 32, is a half; by powers of two,
+// one for each direction, so that the matrices are as exact as they can be.
+constexpr float SCALE_X = 1.f / 16, SCALE_Y = 1.f / 32, SCALE = SCALE_X * SCALE_Y, SCALE2 = SCALE * SCALE;
 // The least noise whose reciprocal is still a half.
 constexpr float LEAST_NOISE = 6.2e-5f;
 
@@ -277,10 +277,10 @@ INLINE void load_tile(uint* tile, const ushort* plane, int pitch) {
 INLINE Constants load_constants(const float* c) {
   const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3, column = (g >> 1) + 4 * (g & 1);
   const float *f = c + FORWARD + 8 * g, *iy = c + INVERSE + 8 * g, *ix = c + INVERSE + 8 * column;
-  const float wy = c[WINDOW + g], wx = c[WINDOW + column], s = sqrtf(SCALE);
+  const float wy = c[WINDOW + g], wx = c[WINDOW + column];
   Constants k;
-  k.forward1 = pack(s * f[t], s * f[t + 4]);
-  k.forward2 = pack(s * f[2 * t], s * f[2 * t + 1]);
+  k.forward1 = pack(SCALE_X * f[t], SCALE_X * f[t + 4]);
+  k.forward2 = pack(SCALE_Y * f[2 * t], SCALE_Y * f[2 * t + 1]);
   k.inverse1 = pack(wy * iy[2 * t], wy * iy[2 * t + 1]);
   k.inverse2 = pack(wx * ix[2 * t], wx * ix[2 * t + 1]);
   k.sigma = c[SIGMA];

@@ -250,7 +250,7 @@ fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
 /// Whether every pixel of the basic estimate that is off is one that moves in the reference as well, when its threshold
 /// moves by as much as the device may round: a coefficient fell on the other side, in 8-bit pictures often exactly.
 fn explained(ran: &Ran, noisy: &[PlaneView<'_>], want: &[Plane], limit: f32) -> bool {
-    let margin = if ran.full_precision { 2e-5 } else { 5e-3 };
+    let margin = if ran.full_precision { 2e-5 } else { 1e-2 };
     let moved = [1.0 - margin, 1.0 + margin].map(|factor| {
         let mut plan = first(&ran.plan);
         for pass in &mut plan.passes {

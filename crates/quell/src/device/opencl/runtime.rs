@@ -13,7 +13,7 @@ use opencl3::device::Device;
 
 use super::discover::{Found, Id};
 use super::handle::{self, Context, Event, Memory, Queue, bytes_of};
-use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape};
+use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape, cache, notice};
 
 const OUT_OF_MEMORY: [cl_int; 4] = [
     cl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE,
@@ -40,6 +40,8 @@ pub(crate) struct OpenClRuntime {
     options: CString,
     /// `#define` lines that say what the compiler offers.
     offers: &'static str,
+    /// The device in words.
+    product: String,
     /// What the compiled binaries depend on besides the program.
     driver: String,
 }
@@ -167,6 +169,7 @@ impl OpenClRuntime {
             service,
             options: CString::new(standard).unwrap_or_default(),
             offers,
+            product: found.name.clone(),
             driver: format!("{} {} {} {}", found.platform, found.name, found.version, found.driver),
         })
     }
@@ -196,6 +199,17 @@ impl OpenClRuntime {
         Ok(built)
     }
 
+    /// A program from what [`binary`] gave at another start.
+    fn load(&self, binary: &[u8]) -> GpuResult<handle::Program> {
+        // SAFETY: one binary for one device; the driver checks what is in it.
+        let raw =
+            unsafe { cl3::program::create_program_with_binary(self.context.0, &[self.device.0], &[binary]) };
+        let built = handle::Program(raw.map_err(failed("clCreateProgramWithBinary"))?);
+        cl3::program::build_program(built.0, &[self.device.0], &self.options, None, ptr::null_mut())
+            .map_err(failed("clBuildProgram"))?;
+        Ok(built)
+    }
+
     fn explain(&self, program: &Program, built: &handle::Program, source: &str, code: cl_int) -> GpuError {
         let log =
             cl3::program::get_program_build_info(built.0, self.device.0, cl3::program::CL_PROGRAM_BUILD_LOG)
@@ -209,18 +223,15 @@ impl OpenClRuntime {
             program: program.name,
             target: self.driver.clone(),
             first_line,
-            log: save_log(program.name, &text),
+            log: cache::save_log(program.name, &text).display().to_string(),
         }
     }
 }
 
-/// Where compiled programs and the logs of failures go.
-fn save_log(program: &str, text: &str) -> String {
-    let path = std::env::temp_dir().join(format!("quell-{program}-{}.log", std::process::id()));
-    match std::fs::write(&path, text) {
-        Ok(()) => path.display().to_string(),
-        Err(e) => format!("not written, {e}"),
-    }
+/// What a driver made of a program, if it tells.
+fn binary(program: &handle::Program) -> Option<Vec<u8>> {
+    let info = cl3::program::get_program_info(program.0, cl3::program::CL_PROGRAM_BINARIES).ok()?;
+    Vec::<Vec<u8>>::from(info).into_iter().next().filter(|b| !b.is_empty())
 }
 
 fn in_order(context: &Context, device: Id) -> GpuResult<Queue> {
@@ -248,7 +259,24 @@ impl Runtime for OpenClRuntime {
     }
 
     fn build(&self, program: &Program) -> GpuResult<Module> {
-        self.compile(program).map(|program| Module { program })
+        // Drivers for processors keep binaries themselves, and take long to hand one out.
+        if self.limits.is_cpu {
+            return self.compile(program).map(|program| Module { program });
+        }
+        let compiler = format!("{} {}", self.options.to_string_lossy(), self.offers);
+        let key = cache::Key::new(program, &compiler, &self.driver, "");
+        if let Some(binary) = cache::load(&key) {
+            match self.load(&binary) {
+                Ok(program) => return Ok(Module { program }),
+                Err(_) => cache::remove(&key),
+            }
+        }
+        notice::notice(&format!("compiling kernels of {} for {} (once)", program.name, self.product));
+        let program = self.compile(program)?;
+        if let Some(binary) = binary(&program) {
+            cache::store(&key, &binary);
+        }
+        Ok(Module { program })
     }
 
     fn kernel(&self, module: &Module, name: &'static str, local: usize) -> GpuResult<Self::Kernel> {

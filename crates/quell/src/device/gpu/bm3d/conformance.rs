@@ -207,7 +207,7 @@ pub(crate) fn groups_of_ties<R: Runtime>(gpu: &Gpu<R>) {
     // Flat: every candidate ties. Stripes and coarse steps: many do.
     let flat = Plane::from_vec(60, 50, vec![77.0; 3000]).unwrap();
     let stripes = |period: usize| {
-        let data = (0..3000).map(|i| if i % 60 / period % 2 == 0 { 60.0 } else { 180.0 });
+        let data = (0..3000).map(|i| if (i % 60 / period).is_multiple_of(2) { 60.0 } else { 180.0 });
         Plane::from_vec(60, 50, data.collect()).unwrap()
     };
     let mut noise = uniform(11);

@@ -58,6 +58,9 @@ const RECENT: usize = 8;
 
 type Row<'a> = Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>;
 
+type RowIn<'a> = dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a;
+type RowOut<'a> = dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a;
+
 /// Samples of a picture, row by row, as they go to the device.
 pub(crate) struct Source<'a> {
     pub(crate) format: Format,
@@ -71,7 +74,7 @@ pub(crate) struct Source<'a> {
 pub(crate) struct Sink<'a> {
     pub(crate) format: Format,
     /// Takes samples `x` of row `y` of a channel.
-    pub(crate) row: Box<dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a>,
+    pub(crate) row: Box<RowOut<'a>>,
 }
 
 /// Times of the stages of one picture.
@@ -294,7 +297,7 @@ impl<R: Runtime> Gpu<R> {
             };
             run.allocate(from.format.bytes())?;
             let control = Control::new();
-            let mut once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
+            let once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
                 stage(run, &region, from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
                 let mut clock = Clock::start(&self.runtime, &run.slot.queue, grain)?;

@@ -19,7 +19,7 @@ const MATCH_BYTES: usize = 128 << 20;
 const LAUNCH_PRODUCTS: usize = 1_000_000_000;
 /// Work-groups per compute unit that match what the tensor kernel handed over.
 const LIST_GROUPS: usize = 16;
-/// Work-groups of the filter of any groups, and the scratch memory of all of them, at most.
+/// References that the filter of any groups does at a time, and the scratch memory of all of them, at most.
 const SCRATCH_GROUPS: usize = 512;
 const SCRATCH_BYTES: usize = 128 << 20;
 
@@ -230,7 +230,7 @@ impl<R: Runtime> TileRun<'_, R> {
             runtime.zero(queue, &buffer, n)?;
             Ok(buffer)
         };
-        let Buffers { samples: io, noisy, basic, guide, norms, sums, weights, .. } = buffers;
+        let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } = buffers;
         io.get(samples * channels * sample_bytes, zeroed)?;
         let used = [
             (noisy, plane_bytes, true),
@@ -248,6 +248,12 @@ impl<R: Runtime> TileRun<'_, R> {
         }
         guide.get(elements, zeroed)?;
         norms.get(4 * elements, zeroed)?;
+        // Room for every reference of a band.
+        let references = self.plan.passes.iter().map(|pass| {
+            let grid = Grid::new(pass, self.plan, self.region);
+            grid.columns * band_rows(pass, &grid, runtime.limits())
+        });
+        difficult.get(4 * (references.max().unwrap_or(0) + 1), zeroed)?;
         Ok(())
     }
 
@@ -349,17 +355,19 @@ impl<R: Runtime> TileRun<'_, R> {
 
     /// Norms of the patches on the matching plane; sums and weights of the first channel are zero after it.
     pub(crate) fn norms(&mut self, index: usize) -> GpuResult<()> {
-        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let g = self.geometry;
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let (sums, weights) = (have(&mut buffers.sums[0])?, have(&mut buffers.weights[0])?);
-        let strips = g.rows.div_ceil(program::norm_strip(pass));
-        let shape = Shape { grid: [g.pitch.div_ceil(128), strips], items: 128, local: 0 };
+        let difficult = have(&mut buffers.difficult)?;
+        let (columns, rows, items) = program::NORM_TILE;
+        let shape = Shape { grid: [g.pitch / columns, g.rows.div_ceil(rows)], items, local: 0 };
         let args = [
             Arg::Buffer(&*guide),
             Arg::Buffer(norms),
             Arg::Buffer(sums),
             Arg::Buffer(weights),
+            Arg::Buffer(difficult),
             Arg::I32(int(g.width)),
             Arg::I32(int(g.height)),
             Arg::I32(int(g.pitch)),
@@ -419,8 +427,11 @@ impl<R: Runtime> TileRun<'_, R> {
             }
             Matching::Tensor { loaded, kernel, rest } => {
                 let references = band.grid.columns * band.rows;
-                let difficult = &*buffers.difficult.get(4 * (references + 1), |n| self.runtime.alloc(n))?;
-                self.runtime.zero(queue, difficult, 4)?;
+                let difficult = &*have(&mut buffers.difficult)?;
+                // The norms kernel has cleared it for the first band.
+                if band.first > 0 {
+                    self.runtime.zero(queue, difficult, 4)?;
+                }
                 let args = [
                     Arg::Buffer(&*guide),
                     Arg::Buffer(norms),
@@ -503,18 +514,27 @@ impl<R: Runtime> TileRun<'_, R> {
             Arg::I32(int(g.pitch)),
             Arg::F32(strength),
         ];
-        let shape = match *shape {
-            FilterShape::Group { items } => Shape { grid: [band.grid.columns, band.rows], items, local: 0 },
+        let kernel = loaded.kernel("bm3d_filter")?;
+        match *shape {
+            FilterShape::Group { items } => {
+                let shape = Shape { grid: [band.grid.columns, band.rows], items, local: 0 };
+                self.runtime.launch(queue, kernel, shape, &args)
+            }
             FilterShape::Any { items, scratch } => {
+                // As many references at a time as have scratch memory.
                 let references = band.grid.columns * band.rows;
                 let groups = (SCRATCH_BYTES / (4 * scratch)).clamp(1, SCRATCH_GROUPS).min(references);
                 let runtime = self.runtime;
                 args.push(Arg::Buffer(buffers.scratch.get(4 * scratch * groups, |n| runtime.alloc(n))?));
-                args.push(Arg::I32(int(references)));
-                Shape { grid: [groups, 1], items, local: 0 }
+                for first in (0..references).step_by(groups) {
+                    args.push(Arg::I32(int(first)));
+                    let shape = Shape { grid: [groups.min(references - first), 1], items, local: 0 };
+                    self.runtime.launch(queue, kernel, shape, &args)?;
+                    args.pop();
+                }
+                Ok(())
             }
-        };
-        self.runtime.launch(queue, loaded.kernel("bm3d_filter")?, shape, &args)
+        }
     }
 
     /// The estimate of a channel: the plane of the next pass, or samples to give back.

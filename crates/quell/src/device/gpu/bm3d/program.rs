@@ -99,10 +99,8 @@ pub(crate) fn norms(pass: &PassPlan) -> Program {
     p
 }
 
-/// Rows of the strip that a work-item of the norms kernel goes down.
-pub(crate) fn norm_strip(pass: &PassPlan) -> usize {
-    4 * pass.patch
-}
+/// Columns and rows that a work-group of the norms kernel takes, and its work-items.
+pub(crate) const NORM_TILE: (usize, usize, usize) = (64, 32, 256);
 
 /// How the general matching is spread over work-items and local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +127,9 @@ impl MatchShape {
             let rounds = (side * side.div_ceil(rows)).div_ceil(32);
             rounds * (rows * pass.patch * words + (rows + pass.patch - 1) * words * 2 + 8 * rows + 16)
         };
-        let rows = (1..=side.min(16)).min_by_key(|&rows| (cost(rows), rows))?;
+        // The patch and the products are in registers.
+        let most = if pass.patch * words <= 16 { 12 } else { 8 };
+        let rows = (1..=side.min(most)).min_by_key(|&rows| (cost(rows), rows))?;
         let bins = (pass.group / 16).max(2);
         let hits = (4 * pass.group).max(128);
         let whole = side.next_multiple_of(rows);
@@ -151,9 +151,10 @@ impl MatchShape {
     fn local_bytes(&self, pass: &PassPlan) -> usize {
         let side = 2 * pass.radius + 1;
         let words = pass.patch.div_ceil(4);
-        let columns = (self.neighbours - 1) * pass.step + side + 4 * (words - 1);
+        let columns = ((self.neighbours - 1) * pass.step + side + 4 * (words - 1) + 3).next_multiple_of(4);
         let tile = (self.band + pass.patch - 1) * columns;
-        let each = pass.patch * words + (side * side).div_ceil(2) + 32 * self.bins + self.hits + 2;
+        let rows = side.next_multiple_of(self.band);
+        let each = pass.patch * words + (side * rows).div_ceil(2) + 32 * self.bins + self.hits + 2;
         4 * (tile + self.neighbours * each + 1)
     }
 }
@@ -179,8 +180,7 @@ pub(crate) fn matching(pass: &PassPlan, shape: MatchShape, list: bool) -> Progra
 pub(crate) enum FilterShape {
     /// A group in local memory and registers; one work-group per reference.
     Group { items: usize },
-    /// Everything else, through global memory: work-groups that go from reference to reference, and the floats of
-    /// scratch memory that each has.
+    /// Everything else, through global memory; each work-group has `scratch` floats of it.
     Any { items: usize, scratch: usize },
 }
 
@@ -225,6 +225,8 @@ pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -
     // Rows of these are alternately even and odd, which halves the products.
     p.define("SYMMETRIC", u8::from(matches!(pass.transform, Transform::Dct | Transform::Dst)));
     p.define("HAAR", u8::from(pass.stack == Transform::Haar));
+    // Nothing in the code: the tables belong to it.
+    p.define("STACK_TRANSFORM", pass.stack.name());
     let inverse = pass.transform.inverse(pass.patch);
     let windowed = Matrix::from_fn(pass.patch, |r, c| f64::from(pass.kaiser[r]) * inverse.at(r, c));
     p.define("FORWARD", literals(&pass.transform.forward(pass.patch)));
@@ -280,4 +282,78 @@ fn list(values: impl Iterator<Item = f64>) -> String {
         let _ = write!(text, "{comma}{v:e}f");
     }
     text
+}
+
+#[cfg(all(test, feature = "cuda"))]
+mod tests {
+    use super::*;
+    use crate::bm3d::{Plan, Profile};
+    use crate::device::cuda::{compile_only, usage};
+    use crate::device::gpu::GpuError;
+
+    /// What an ordinary GPU offers.
+    const LIMITS: Limits = Limits {
+        local_bytes: 48 * 1024,
+        memory_bytes: 1 << 33,
+        units: 64,
+        group_items: 1024,
+        tensor: false,
+        vector_reductions: false,
+        is_cpu: false,
+    };
+
+    /// Every general program that the profiles need.
+    fn programs() -> Vec<Program> {
+        let mut all: Vec<Program> = Vec::new();
+        let mut add = |p: Program| {
+            if !all.contains(&p) {
+                all.push(p);
+            }
+        };
+        for format in [Format::U8, Format::U16, Format::F32] {
+            for planes in [PlaneFormat::Float, PlaneFormat::Half] {
+                add(ingest(format, planes));
+            }
+        }
+        for profile in Profile::ALL {
+            for params in [profile.params(25.0), profile.params(60.0), profile.color_params(25.0)] {
+                let plan = Plan::new(&params, 64, 64, &[25.0]).unwrap();
+                for pass in &plan.passes {
+                    for list in [false, true] {
+                        add(matching(pass, MatchShape::new(pass, &LIMITS, list).unwrap(), list));
+                    }
+                    add(filter(pass, FilterShape::new(pass, &LIMITS), PlaneFormat::Float));
+                    add(norms(pass));
+                    add(finish(pass, Format::U8, PlaneFormat::Half));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn every_profile_has_the_quick_filter() {
+        assert!(programs().iter().all(|p| p.name != "bm3d-filter-any"));
+    }
+
+    #[test]
+    fn general_kernels_compile_for_cuda_without_spills() {
+        for program in programs() {
+            for arch in ["sm_80", "sm_90", "sm_100"] {
+                let log = match compile_only(&program, arch) {
+                    Ok((_, log)) => log,
+                    Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
+                    Err(e) => return println!("skipped: {e}"),
+                };
+                let found = usage(&log);
+                assert_eq!(found.len(), program.kernels.len(), "{log}");
+                for kernel in found {
+                    println!("{kernel}");
+                    // 168 registers still leave 12 warps on a multiprocessor.
+                    let fits = kernel.stack == 0 && kernel.spill_stores == 0 && kernel.registers <= 168;
+                    assert!(fits && kernel.shared <= 48 * 1024, "{kernel} with {:?}", program.defines);
+                }
+            }
+        }
+    }
 }

@@ -163,17 +163,23 @@ impl TensorFilter {
             k.local = k.local_bytes();
             k
         };
-        // Measured on an H200: what registers and local memory allow, and neither too few warps nor too small tiles.
-        let warps: [(usize, usize); 4] = match (wiener, pass.exact, group) {
-            (_, true, 32) => [(4, 3), (4, 2), (2, 4), (1, 4)],
-            (true, true, _) => [(6, 3), (4, 3), (2, 4), (1, 4)],
-            (false, ..) => [(8, 3), (4, 4), (2, 4), (1, 4)],
-            (true, false, 8) => [(8, 3), (4, 4), (2, 4), (1, 4)],
-            (true, false, _) => [(8, 2), (4, 4), (2, 4), (1, 4)],
+        // The most warps per multiprocessor that registers and local memory allow: 24 for the hard threshold, 20 and 16
+        // for the Wiener filter, 12 if it has to find the variances of groups of 32.
+        let most = match (wiener, pass.exact, group) {
+            (_, true, 32) => 12,
+            (false, ..) => 24,
+            (true, _, 32) => 16,
+            (true, ..) => 20,
         };
-        let candidates = warps.map(kernel);
-        let fits = |k: &&Self| k.resident * (k.local + 1024) <= limits.local_bytes + 1024;
-        candidates.iter().find(fits).or(candidates.last()).filter(|k| k.local <= limits.local_bytes).cloned()
+        let candidates = (1..=8).rev().filter_map(|blocks| {
+            let one = kernel((blocks, 1));
+            // A work-group takes 1 KB more than it asks for.
+            let resident = ((limits.local_bytes + 1024) / (one.local + 1024)).min(most / blocks);
+            (resident > 0).then(|| kernel((blocks, resident)))
+        });
+        // Of equals the tallest: tiles overlap.
+        candidates
+            .reduce(|best, k| if k.blocks * k.resident > best.blocks * best.resident { k } else { best })
     }
 
     fn local_bytes(&self) -> usize {

@@ -138,3 +138,51 @@ fn the_check_passes_on_the_processor_and_prints_a_row_per_case() {
     assert!(rows.iter().any(|r| r["same_groups"] == true));
     assert!(rows.iter().any(|r| r["case"].as_str().unwrap().starts_with("tiles")));
 }
+
+/// A device besides the processor to run on, if `scripts/gpu-tools` found one.
+fn other_device() -> Option<String> {
+    let device = std::env::var("QUELL_TEST_DEVICE").ok();
+    if device.is_none() {
+        println!("skipped: QUELL_TEST_DEVICE names no device");
+    }
+    device
+}
+
+#[test]
+fn another_device_gives_the_same_picture() {
+    let Some(device) = other_device() else { return };
+    let f = Folder::new("other");
+    for (name, samples) in [("a.pgm", SampleType::U8), ("b.pgm", SampleType::U16), ("c.npy", SampleType::F32)]
+    {
+        f.save(name, &[noisy(61, 47, 3)], samples);
+    }
+    let inputs = ["a.pgm", "b.pgm", "c.npy"];
+    for (out, device) in [("cpu/", "cpu"), ("other/", &device)] {
+        let flags = ["-o", out, "--sigma", "15", "--profile", "original", "--device", device, "--json"];
+        let run = f.quell(&[&inputs[..], &flags].concat()).expect(0);
+        let records = run.json();
+        assert_eq!(records.iter().map(|r| r["input"].as_str().unwrap()).collect::<Vec<_>>(), inputs);
+        assert!(records.iter().all(|r| r["device"].as_str().unwrap().starts_with(device)), "{records:?}");
+    }
+    for name in inputs {
+        let db = |folder: &str| crate::common::psnr(&f.load(&format!("{folder}/{name}"))[0]);
+        let (cpu, other) = (db("cpu"), db("other"));
+        assert!((cpu - other).abs() < 0.01, "{name}: {cpu} and {other} dB");
+    }
+}
+
+#[test]
+fn another_device_is_measured_stage_by_stage() {
+    let Some(device) = other_device() else { return };
+    let f = Folder::new("other-bench");
+    let args = "bench --size 64x48 --profile original --repeat 3 --stream 4 --json --device";
+    let run = f.quell(&args.split(' ').chain([device.as_str()]).collect::<Vec<_>>()).expect(0);
+    let m = &run.json()[0];
+    assert_eq!((m["width"].as_u64(), m["total_ms"].as_array().unwrap().len()), (Some(64), 3), "{m}");
+    assert!(m["stages_ms"].as_object().unwrap().len() >= 4, "{m}");
+    for key in ["median_ms", "host_ms", "stream_fps", "device_bytes"] {
+        assert!(m[key].as_f64().unwrap() > 0.0, "{key}: {m}");
+    }
+    assert!(m["psnr"].as_f64().unwrap() > 24.0, "{m}");
+    f.quell(&["bench", "--sigma", "auto", "--device", &device]).expect(2).says("--sigma auto");
+}

@@ -111,6 +111,9 @@ pub(super) fn conformance(quick: bool) -> Vec<Case> {
     }
     let mixed = with(Profile::Original, 25.0, |p| (p.hard.step, p.wiener.step) = (5, 2));
     cases.push(Case::grey("steps 5 and 2", mixed, (53, 47), 25.0));
+    // What the fast kernels do not serve.
+    let general = both(|p| (p.stack, p.group, p.patch) = (Transform::Dct, 4, 7));
+    cases.push(Case::grey("patch 7, stack dct, groups of 4", general, (53, 47), 25.0));
     for group in [1, 8, 32, 128, 2, 4, 16, 64].into_iter().take(some(4)) {
         cases.push(Case::grey(format!("groups of {group}"), both(|p| p.group = group), (53, 47), 25.0));
     }
@@ -126,8 +129,11 @@ pub(super) fn conformance(quick: bool) -> Vec<Case> {
         for transform in Transform::ALL {
             let name = format!("transform {}", transform.name());
             cases.push(Case::grey(name, both(|p| p.transform = transform), (45, 41), 25.0));
-            let name = format!("stack {}", transform.name());
-            cases.push(Case::grey(name, both(|p| p.stack = transform), (45, 41), 25.0));
+            for group in [2, 16, 64] {
+                let name = format!("stack {}, groups of {group}", transform.name());
+                let params = both(|p| (p.stack, p.group) = (transform, group));
+                cases.push(Case::grey(name, params, (45, 41), 25.0));
+            }
         }
         cases.push(Case::grey("no aggregation window", both(|p| p.beta = 0.0), (45, 41), 25.0));
         cases.push(Case::grey("exact variances", both(|p| p.exact = true), (45, 41), 25.0));

@@ -2,8 +2,7 @@
 // are written in what both share; whatever they call differently has one name here.
 //
 // Work-groups are one-dimensional. Pointers name their memory in every signature: GLOBAL, LOCAL_PTR or TABLE.
-// OpenCL wants local arrays (LOCAL) declared at the top of a kernel. Constants come as macros. DIVIDE is within a few
-// units of the last place, for divisors below 2^126.
+// OpenCL wants local arrays (LOCAL) declared at the top of a kernel. Constants come as macros.
 #ifndef QUELL_PRELUDE
 #define QUELL_PRELUDE
 
@@ -29,7 +28,6 @@
 #define FMAX(a, b) fmax((a), (b))
 #define FMA(a, b, c) fma((a), (b), (c))
 #define RSQRT(a) rsqrt(a)
-#define DIVIDE(a, b) ((a) / (b))
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
 #define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
 
@@ -62,11 +60,9 @@ typedef unsigned long long ulong;
 #define UINT4(a, b, c, d) make_uint4((a), (b), (c), (d))
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
-#define DIVIDE(a, b) ((a) / (b))
 FN int LOCAL_ADD(int* p, int v) { int old = *p; *p += v; return old; }
 #else
 #define RSQRT(a) rsqrtf(a)
-#define DIVIDE(a, b) __fdividef((a), (b))
 #define LOCAL_ADD(p, v) atomicAdd((p), (v))
 #endif
 
@@ -91,6 +87,17 @@ FN uint DOT4(uint a, uint b, uint c) {
   return c + (a & 255) * (b & 255) + (a >> 8 & 255) * (b >> 8 & 255) + (a >> 16 & 255) * (b >> 16 & 255) +
          (a >> 24) * (b >> 24);
 }
+#endif
+
+// a / b within a few units of the last place, for ordinary b.
+#if defined(QUELL_PTX) || (!defined(__OPENCL_VERSION__) && !defined(QUELL_EMULATOR))
+FN float DIVIDE(float a, float b) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  return a * r;
+}
+#else
+#define DIVIDE(a, b) ((a) / (b))
 #endif
 
 // Adds to global memory; other work-groups may add to the same place, in any order.

@@ -155,9 +155,10 @@ pub(super) fn conformance(quick: bool) -> Vec<Case> {
     cases.extend(peculiar(quick));
     for (profile, size) in [
         (Profile::Original, (300, 200)),
+        (Profile::Original, (640, 512)),
         (Profile::Normal, (643, 481)),
         (Profile::Fast, (1031, 717)),
-        (Profile::High, (500, 400)),
+        (Profile::High, (520, 512)),
     ]
     .into_iter()
     .take(some(1))

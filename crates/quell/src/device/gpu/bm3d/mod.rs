@@ -2,6 +2,8 @@
 
 mod backend;
 mod clock;
+#[cfg(all(test, feature = "cuda"))]
+mod compile_tests;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub(crate) mod geometry;

@@ -88,15 +88,8 @@ impl Emulator {
             Ok(out) if out.status.success() => {}
             _ => return Err(format!("no C++ compiler `{compiler}` (set CXX)")),
         }
-        let limits = Limits {
-            local_bytes: 227 * 1024,
-            memory_bytes: 1 << 32,
-            units: 1,
-            group_items: 1024,
-            tensor: true,
-            vector_reductions: true,
-            is_cpu: true,
-        };
+        let limits =
+            Limits { local_bytes: 227 * 1024, memory_bytes: 1 << 32, units: 1, tensor: true, is_cpu: true };
         Ok(Self { limits, compiler })
     }
 

@@ -9,11 +9,10 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod drivers;
-#[cfg(feature = "emulator")]
-#[allow(dead_code)]
+#[cfg(all(test, feature = "emulator"))]
 mod emulator;
 mod failover;
-#[allow(dead_code)]
+#[cfg_attr(not(any(feature = "cuda", feature = "opencl")), allow(dead_code))]
 mod gpu;
 mod info;
 #[cfg(feature = "opencl")]

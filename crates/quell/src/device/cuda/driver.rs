@@ -207,7 +207,6 @@ pub(super) fn properties(_: &Driver, index: usize) -> GpuResult<Properties> {
         major: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
         minor: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         units: size(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        group_items: size(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
         local_bytes: size(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         prohibited: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?
             == sys::CUcomputemode::CU_COMPUTEMODE_PROHIBITED as c_int,

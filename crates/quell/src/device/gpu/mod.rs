@@ -38,13 +38,9 @@ pub(crate) struct Limits {
     pub(crate) memory_bytes: u64,
     /// Multiprocessors or compute units.
     pub(crate) units: usize,
-    /// Work-items of a work-group, at most.
-    pub(crate) group_items: usize,
     /// Work-groups of 32 run in lockstep with shuffles, and there are tensor cores for bytes and halves: the fast
     /// kernels can run. CUDA on sm_80 and newer, and the emulator.
     pub(crate) tensor: bool,
-    /// `red.global.add.v4.f32`: sm_90 and newer.
-    pub(crate) vector_reductions: bool,
     /// The processor behind an OpenCL driver: fine for tests, never chosen by `auto`.
     pub(crate) is_cpu: bool,
 }

@@ -10,15 +10,7 @@ use crate::device::cuda::{compile_only, usage};
 use crate::device::gpu::{GpuError, Limits, Program};
 
 fn limits(local_bytes: usize) -> Limits {
-    Limits {
-        local_bytes,
-        memory_bytes: 8 << 30,
-        units: 100,
-        group_items: 1024,
-        tensor: true,
-        vector_reductions: true,
-        is_cpu: false,
-    }
+    Limits { local_bytes, memory_bytes: 8 << 30, units: 100, tensor: true, is_cpu: false }
 }
 
 fn passes(profile: Profile) -> Vec<PassPlan> {

@@ -58,8 +58,6 @@ struct KernelsKey {
 /// Plans whose kernels are remembered.
 const RECENT: usize = 8;
 
-type Row<'a> = Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>;
-
 type RowIn<'a> = dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a;
 type RowOut<'a> = dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a;
 
@@ -69,7 +67,7 @@ pub(crate) struct Source<'a> {
     /// All samples are precise enough as halves.
     pub(crate) halves: bool,
     /// Copies samples `x` of row `y` of a channel.
-    pub(crate) row: Row<'a>,
+    pub(crate) row: Box<RowIn<'a>>,
 }
 
 /// Where samples go that come from the device.
@@ -98,6 +96,7 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// What is driven.
+    #[cfg(test)]
     pub(crate) fn runtime(&self) -> &R {
         &self.runtime
     }

@@ -174,7 +174,6 @@ pub(super) struct Properties {
     pub(super) major: i32,
     pub(super) minor: i32,
     pub(super) units: usize,
-    pub(super) group_items: usize,
     pub(super) local_bytes: usize,
     pub(super) prohibited: bool,
 }

@@ -47,7 +47,7 @@ impl Folder {
 
     /// Runs `quell` in this folder.
     pub(crate) fn quell(&self, args: &[&str]) -> Run {
-        Run(self.command(args).output().unwrap())
+        Run::of(self.command(args))
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -91,6 +91,10 @@ impl Drop for Folder {
 pub(crate) struct Run(Output);
 
 impl Run {
+    pub(crate) fn of(mut command: Command) -> Self {
+        Self(command.output().unwrap())
+    }
+
     pub(crate) fn code(&self) -> i32 {
         self.0.status.code().expect("ended by a signal")
     }

@@ -3,6 +3,8 @@
 mod commands;
 mod common;
 mod devices;
+#[cfg(target_os = "linux")]
+mod drivers;
 mod failures;
 mod files;
 mod filtering;

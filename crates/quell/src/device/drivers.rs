@@ -1,7 +1,10 @@
 //! The families of GPU drivers: what each lists, and how a device of it is started.
 
+use std::any::Any;
+use std::panic::catch_unwind;
+
 use super::spread::Spread;
-use super::{Backend, DeviceInfo, DeviceOptions, Kind, Which};
+use super::{Backend, DeviceInfo, DeviceOptions, Kind, Problem, Which};
 use crate::{Error, Result};
 
 /// A family of drivers.
@@ -33,12 +36,21 @@ pub(super) const OPENCL: Driver = Driver {
 impl Driver {
     /// Its devices, in the order of their numbers.
     pub(super) fn list(&self) -> Vec<DeviceInfo> {
-        (self.list)()
+        catch_unwind(self.list).unwrap_or_else(|panic| {
+            let problem = Problem::broken(damaged(&*panic), "install the driver again, or use --device cpu");
+            vec![DeviceInfo {
+                problem: Some(problem),
+                ..DeviceInfo::new(self.kind, format!("{}:0", self.kind))
+            }]
+        })
     }
 
     /// Starts device `index`.
     pub(super) fn start(&self, index: usize, options: DeviceOptions) -> Result<Box<dyn Backend>> {
-        (self.open)(index, options)
+        let open = self.open;
+        catch_unwind(move || open(index, options)).unwrap_or_else(|panic| {
+            Err(Error::Device { device: format!("{}:{index}", self.kind), reason: damaged(&*panic) })
+        })
     }
 
     /// Starts what the user named; nothing else is tried.
@@ -87,6 +99,12 @@ impl Driver {
             None => self.no_such(&self.kind.to_string(), listed),
         }
     }
+}
+
+/// A library that lacks what every driver has ends in a panic of the crate that calls it: no reason to end with it.
+fn damaged(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    format!("the driver is damaged or too old ({})", text.unwrap_or("it does not say why"))
 }
 
 /// The error for a device that is there but cannot be used.
@@ -142,8 +160,8 @@ fn opencl_open(index: usize, _options: DeviceOptions) -> Result<Box<dyn Backend>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::cpu::Cpu;
     use crate::device::test_devices::{Fake, info};
-    use crate::device::{Problem, cpu::Cpu};
 
     fn none() -> Vec<DeviceInfo> {
         Vec::new()
@@ -183,6 +201,19 @@ mod tests {
         let all = driver(three).open(Which::All, DeviceOptions::default()).unwrap().info();
         assert_eq!(all.name, "cuda:all");
         assert!(all.description.starts_with("2 x "), "{}", all.description);
+    }
+
+    #[test]
+    fn a_driver_that_panics_is_broken_and_nothing_worse() {
+        let list = || panic!("Missing symbol {}", "cuInit");
+        let open = |_, _| panic!("lost");
+        let driver = Driver { kind: Kind::Cuda, nothing: "", list, open };
+        let listed = driver.list();
+        let problem = listed[0].problem.as_ref().unwrap();
+        assert!(problem.broken && listed[0].name == "cuda:0");
+        assert_eq!(problem.why, "the driver is damaged or too old (Missing symbol cuInit)");
+        let e = driver.start(2, DeviceOptions::default()).map(|b| b.info()).unwrap_err();
+        assert_eq!(e.to_string(), "cuda:2: the driver is damaged or too old (lost)");
     }
 
     #[test]

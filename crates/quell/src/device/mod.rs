@@ -12,7 +12,7 @@ mod drivers;
 #[cfg(all(test, feature = "emulator"))]
 mod emulator;
 mod failover;
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 mod gpu;
 mod info;
 #[cfg(feature = "opencl")]

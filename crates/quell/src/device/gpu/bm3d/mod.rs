@@ -5,6 +5,7 @@ mod clock;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub(crate) mod geometry;
+mod lent;
 mod library;
 mod pass;
 pub(crate) mod program;
@@ -123,13 +124,26 @@ impl<R: Runtime> Gpu<R> {
         control: &Control,
     ) -> Result<()> {
         check(plan)?;
-        let mut side = if self.tile > 0 { self.tile } else { tile_side(plan, self.runtime.limits()) };
+        self.in_tiles(plan, usize::MAX, control, |tiles| {
+            self.run_tiles(plan, tiles, from, to, scale, control)
+        })
+    }
+
+    /// Does `work` on tiles of at most `most` x `most` pixels, and on smaller ones while memory is short.
+    fn in_tiles(
+        &self,
+        plan: &Plan,
+        most: usize,
+        control: &Control,
+        mut work: impl FnMut(&[Tile]) -> Result<(), Stop>,
+    ) -> Result<()> {
+        let side = if self.tile > 0 { self.tile } else { tile_side(plan, self.runtime.limits()) };
+        let mut side = side.min(most);
         loop {
             control.check()?;
-            let tiles = tiles(plan, side);
-            match self.run_tiles(plan, &tiles, from, to, scale, control) {
+            match work(&tiles(plan, side)) {
                 Ok(()) => return Ok(()),
-                Err(Stop::Cancelled(e)) => return Err(e),
+                Err(Stop::Error(e)) => return Err(e),
                 Err(Stop::Gpu(GpuError::OutOfMemory { .. }))
                     if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
                 {
@@ -162,6 +176,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &tile.region,
                 geometry: Geometry::new(plan, tile.region.width(), tile.region.height()),
                 slot: &mut slot,
+                lent: None,
             };
             let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
             if let Err(stop) = done {
@@ -195,6 +210,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(4)?;
             let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
@@ -233,6 +249,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
@@ -294,6 +311,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(from.format.bytes())?;
             let control = Control::new();
@@ -335,7 +353,7 @@ impl<R: Runtime> Gpu<R> {
     fn stopped(&self, stop: Stop) -> Error {
         match stop {
             Stop::Gpu(e) => self.error(e),
-            Stop::Cancelled(e) => e,
+            Stop::Error(e) => e,
         }
     }
 }

@@ -69,10 +69,7 @@ pub trait Backend: Send + Sync {
         control: &Control,
     ) -> Result<()> {
         let _ = (plan, from, encoding, to, control);
-        Err(Error::Unsupported(format!(
-            "{}: a picture in device memory needs a CUDA device",
-            self.info().name
-        )))
+        Err(samples::no_device_memory(&self.info().name))
     }
 
     /// Runs BM3D `repeat` times on one picture, from device memory to device memory, and measures it.

@@ -76,15 +76,18 @@ KERNEL(FINISH_ITEMS) bm3d_finish_guide(GLOBAL const float* RESTRICT sums, GLOBAL
   }
 }
 
+// Only pixels from (left, top) on, and before (width, height), are written: samples that a caller lends get nothing but
+// the core of a tile. Pixel (0, 0) is sample `first`, rows are `stride` samples apart.
 KERNEL(FINISH_ITEMS) bm3d_finish_samples(GLOBAL const float* RESTRICT sums, GLOBAL const float* RESTRICT weights,
-                                         GLOBAL SAMPLE* RESTRICT samples, int first, int width, int height, int pitch,
-                                         float centre, float scale, float white) {
+                                         GLOBAL SAMPLE* RESTRICT samples, int first, int stride, int left, int top,
+                                         int width, int height, int pitch, float centre, float scale, float white) {
   FOR_PIXELS {
+    if (PIXEL_X < left || PIXEL_Y(k) < top) continue;
     const float value = (VALUE + centre) * scale;
 #if WHOLE
-    samples[first + PIXEL_Y(k) * width + PIXEL_X] = (SAMPLE)(FMIN(FMAX(value, 0.0f), white) + 0.5f);
+    samples[first + PIXEL_Y(k) * stride + PIXEL_X] = (SAMPLE)(FMIN(FMAX(value, 0.0f), white) + 0.5f);
 #else
-    samples[first + PIXEL_Y(k) * width + PIXEL_X] = value;
+    samples[first + PIXEL_Y(k) * stride + PIXEL_X] = value;
 #endif
   }
 }

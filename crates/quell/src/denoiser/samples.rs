@@ -63,6 +63,8 @@ impl Denoiser {
 
     /// The same for a picture in the memory of a CUDA device; the result is left there, complete on return. Samples are
     /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first.
+    /// Three planes are filtered on their own ([`ColorMode::Independent`]); other colours are not offered here. `to` may
+    /// be `from` where the picture goes through in one tile.
     pub fn denoise_device(
         &self,
         width: usize,
@@ -79,9 +81,12 @@ impl Denoiser {
         let encoding = |color| Encoding { white, color };
         match (from.len(), job.params.color) {
             (1, _) => self.backend.bm3d_device(&job.plan, from, encoding(None), to, control),
-            (_, ColorMode::Independent) => std::iter::zip(from, to).try_for_each(|(from, to)| {
-                self.backend.bm3d_device(&job.plan, &[*from], encoding(None), &[*to], control)
-            }),
+            (_, ColorMode::Independent) => {
+                std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
+                    let control = control.section(i, 3);
+                    self.backend.bm3d_device(&job.plan, &[*from], encoding(None), &[*to], &control)
+                })
+            }
             (_, mode) => self.backend.bm3d_device(&job.plan, from, encoding(Some(mode)), to, control),
         }
     }

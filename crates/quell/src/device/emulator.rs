@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::DeviceSamples;
 use super::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape};
 
 const PRELUDE: &str = include_str!("../../kernels/emulator/emulator.h");
@@ -38,18 +39,28 @@ pub(crate) struct Kernel {
 
 /// Host memory in the place of device memory, aligned as a device would.
 pub(crate) struct Buffer {
-    words: Mutex<Box<[u128]>>,
+    memory: Memory,
     bytes: usize,
+}
+
+enum Memory {
+    Own(Mutex<Box<[u128]>>),
+    /// Of the caller, at this address.
+    Borrowed(u64),
 }
 
 impl Buffer {
     fn new(bytes: usize) -> Self {
         // Poison: memory that nobody wrote shows.
-        Self { words: Mutex::new(vec![u128::MAX; bytes.div_ceil(16) + 1].into()), bytes }
+        let words = vec![u128::MAX; bytes.div_ceil(16) + 1];
+        Self { memory: Memory::Own(Mutex::new(words.into())), bytes }
     }
 
     fn address(&self) -> *mut u8 {
-        lock(&self.words).as_mut_ptr().cast()
+        match &self.memory {
+            Memory::Own(words) => lock(words).as_mut_ptr().cast(),
+            Memory::Borrowed(address) => std::ptr::with_exposed_provenance_mut(*address as usize),
+        }
     }
 }
 
@@ -88,15 +99,8 @@ impl Emulator {
             Ok(out) if out.status.success() => {}
             _ => return Err(format!("no C++ compiler `{compiler}` (set CXX)")),
         }
-        let limits = Limits {
-            local_bytes: 227 * 1024,
-            memory_bytes: 1 << 32,
-            units: 1,
-            group_items: 1024,
-            tensor: true,
-            vector_reductions: true,
-            is_cpu: true,
-        };
+        let limits =
+            Limits { local_bytes: 227 * 1024, memory_bytes: 1 << 32, units: 1, tensor: true, is_cpu: true };
         Ok(Self { limits, compiler })
     }
 
@@ -180,6 +184,11 @@ impl Runtime for Emulator {
         Ok(Buffer::new(bytes))
     }
 
+    /// Device memory is host memory here.
+    fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Buffer> {
+        Some(Buffer { memory: Memory::Borrowed(samples.address() + offset as u64), bytes })
+    }
+
     fn staging(&self, bytes: usize) -> GpuResult<Staging> {
         Ok(Staging(vec![0; bytes]))
     }
@@ -242,8 +251,10 @@ mod tests {
     use std::sync::OnceLock;
 
     use super::*;
+    use crate::bm3d::{Plan, Profile};
     use crate::device::gpu::bm3d::Gpu;
-    use crate::device::{DeviceInfo, Kind};
+    use crate::device::{Backend, DeviceInfo, Encoding, Kind, SampleBuffer, SampleFormat};
+    use crate::{ColorMode, Control, Error};
 
     fn first(tile: usize) -> Option<Gpu<Emulator>> {
         let emulator = Emulator::new().inspect_err(|e| println!("skipped: {e}")).ok()?;
@@ -260,5 +271,162 @@ mod tests {
         shared(), first;
         groups_at_odd_sizes, groups_of_ties, pixels_at_odd_sizes, colour_channels_share_groups,
         psnr_is_that_of_the_reference, samples_of_every_format, work_is_reported_and_can_be_stopped,
+    }
+
+    const SIZE: (usize, usize) = (61, 47);
+
+    /// A plane with `gap` samples behind every row, which nobody may touch.
+    struct Padded {
+        data: SampleBuffer,
+        gap: usize,
+    }
+
+    impl Padded {
+        fn new(format: SampleFormat, gap: usize) -> Self {
+            let mut data = SampleBuffer::new(format, (SIZE.0 + gap) * SIZE.1);
+            match &mut data {
+                SampleBuffer::U8(v) => v.fill(99),
+                SampleBuffer::U16(v) => v.fill(999),
+                SampleBuffer::F32(v) => v.fill(f32::NAN),
+            }
+            Self { data, gap }
+        }
+
+        fn filled(from: &SampleBuffer, gap: usize) -> Self {
+            let mut new = Self::new(from.view().format(), gap);
+            for y in 0..SIZE.1 {
+                let row = from.view().part(y * SIZE.0..(y + 1) * SIZE.0);
+                new.data.view_mut().copy(y * (SIZE.0 + gap), row);
+            }
+            new
+        }
+
+        /// The samples without the gaps; those must be as they were made.
+        fn tight(&self) -> Vec<f32> {
+            let fresh = Self::new(self.data.view().format(), self.gap);
+            let value = |i| self.data.view().get(i);
+            let (inside, gaps): (Vec<usize>, Vec<usize>) =
+                (0..self.data.view().len()).partition(|i| i % (SIZE.0 + self.gap) < SIZE.0);
+            assert!(gaps.iter().all(|&i| value(i).to_bits() == fresh.data.view().get(i).to_bits()));
+            inside.into_iter().map(value).collect()
+        }
+
+        fn place(&mut self) -> DeviceSamples {
+            let (address, format) = match &mut self.data {
+                SampleBuffer::U8(v) => (v.as_mut_ptr().expose_provenance(), SampleFormat::U8),
+                SampleBuffer::U16(v) => (v.as_mut_ptr().expose_provenance(), SampleFormat::U16),
+                SampleBuffer::F32(v) => (v.as_mut_ptr().expose_provenance(), SampleFormat::F32),
+            };
+            // SAFETY: host memory is the emulator's device memory; the plane outlives its use, and is not moved.
+            unsafe { DeviceSamples::new(address as u64, (SIZE.0 + self.gap) * format.bytes(), format) }
+        }
+    }
+
+    fn samples(format: SampleFormat, white: f32, seed: usize) -> SampleBuffer {
+        let level = |i: usize| {
+            let (x, y) = (i % SIZE.0, i / SIZE.0);
+            let edge = if x + y / 2 > 40 { 0.3 } else { 0.0 };
+            (0.3 + edge + 0.2 * ((i * 7919 + seed * 104_729) % 997) as f32 / 997.0) * white
+        };
+        let n = SIZE.0 * SIZE.1;
+        match format {
+            SampleFormat::U8 => SampleBuffer::U8((0..n).map(|i| level(i) as u8).collect()),
+            SampleFormat::U16 => SampleBuffer::U16((0..n).map(|i| level(i) as u16).collect()),
+            // One is beyond the range of halves: floats of the caller are not looked at, and filtered as floats.
+            SampleFormat::F32 => {
+                SampleBuffer::F32((0..n).map(|i| if i == 700 { 2.0 * white } else { level(i) }).collect())
+            }
+        }
+    }
+
+    fn plan(channels: usize) -> Plan {
+        Plan::new(&Profile::Fast.params(20.0), SIZE.0, SIZE.1, &vec![20.0; channels]).unwrap()
+    }
+
+    /// From `from` to `to` in device memory, with gaps behind the rows; the same as by way of host memory.
+    fn compare(gpu: &Gpu<Emulator>, from: &[SampleBuffer], to: SampleFormat, white: f32) {
+        let (plan, control) = (plan(from.len()), Control::new());
+        let encoding = Encoding { white, color: None };
+        let mut want = vec![SampleBuffer::new(to, SIZE.0 * SIZE.1); from.len()];
+        let (views, mut outs): (Vec<_>, Vec<_>) =
+            (from.iter().map(|s| s.view()).collect(), want.iter_mut().map(|s| s.view_mut()).collect());
+        gpu.bm3d_samples(&plan, &views, encoding, &mut outs, &control).unwrap();
+
+        let mut here: Vec<_> = from.iter().zip([3, 16]).map(|(s, gap)| Padded::filled(s, gap)).collect();
+        let mut there: Vec<_> = from.iter().zip([7, 0]).map(|(_, gap)| Padded::new(to, gap)).collect();
+        let places = |p: &mut [Padded]| p.iter_mut().map(Padded::place).collect::<Vec<_>>();
+        gpu.bm3d_device(&plan, &places(&mut here), encoding, &places(&mut there), &control).unwrap();
+        for (c, (got, want)) in there.iter().zip(&want).enumerate() {
+            let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
+            assert!(want.iter().any(|v| *v > 0.0));
+            let off = got.tight().iter().zip(&want).filter(|(a, b)| a != b).count();
+            assert_eq!(off, 0, "pixels differ in channel {c} to {to:?}, white {white}");
+        }
+        for (after, before) in here.iter().zip(from) {
+            let before: Vec<f32> = (0..before.view().len()).map(|i| before.view().get(i)).collect();
+            assert!(after.tight() == before, "what is read stays");
+        }
+    }
+
+    #[test]
+    fn device_memory_of_every_format() {
+        use SampleFormat::{F32, U8, U16};
+        let Some(gpu) = shared() else { return };
+        for (from, to, white) in
+            [(U8, U8, 255.0), (U8, F32, 255.0), (U16, U16, 1023.0), (U16, U8, 255.0), (F32, F32, 1.0)]
+        {
+            compare(gpu, &[samples(from, white, 1)], to, white);
+        }
+        compare(gpu, &[samples(U8, 255.0, 2), samples(U8, 255.0, 3)], U16, 255.0);
+    }
+
+    #[test]
+    fn device_memory_in_tiles_and_in_place() {
+        let Some(tiled) = first(24) else { return };
+        let picture = samples(SampleFormat::U16, 65535.0, 4);
+        compare(&tiled, std::slice::from_ref(&picture), SampleFormat::U8, 65535.0);
+
+        let (plan, control) = (plan(1), Control::new());
+        let encoding = Encoding { white: 65535.0, color: None };
+        let mut plane = Padded::filled(&picture, 5);
+        let at = plane.place();
+        let e = tiled.bm3d_device(&plan, &[at], encoding, &[at], &control).unwrap_err();
+        assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("one tile"), "{e}");
+        let Some(gpu) = shared() else { return };
+        let mut want = SampleBuffer::new(SampleFormat::U16, SIZE.0 * SIZE.1);
+        gpu.bm3d_samples(&plan, &[picture.view()], encoding, &mut [want.view_mut()], &control).unwrap();
+        gpu.bm3d_device(&plan, &[at], encoding, &[at], &control).unwrap();
+        let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
+        assert!(plane.tight() == want, "in place");
+    }
+
+    #[test]
+    fn device_memory_that_cannot_be_used_is_refused() {
+        let Some(gpu) = shared() else { return };
+        let (plan, mut plane) = (plan(1), Padded::new(SampleFormat::U16, 3));
+        let good = plane.place();
+        let run = |from: DeviceSamples, color, to: &[DeviceSamples]| {
+            let encoding = Encoding { white: 65535.0, color };
+            gpu.bm3d_device(&plan, &[from], encoding, to, &Control::new()).unwrap_err()
+        };
+        // SAFETY: refused before anything is read.
+        let at = |address, pitch| unsafe { DeviceSamples::new(address, pitch, SampleFormat::U16) };
+        let bad = [
+            at(good.address(), 2 * SIZE.0 - 2),
+            at(good.address(), 2 * SIZE.0 + 1),
+            at(good.address() + 1, 2 * SIZE.0),
+            at(0, 2 * SIZE.0),
+            at(good.address(), 1 << 40),
+            at(good.address(), usize::MAX - 1),
+        ];
+        for bad in bad {
+            for e in [run(bad, None, &[good]), run(good, None, &[bad])] {
+                assert!(matches!(e, Error::Shape(_)), "{bad:?}: {e}");
+            }
+        }
+        assert!(matches!(run(good, None, &[]), Error::Shape(_)));
+        let e = run(good, Some(ColorMode::Opp), &[good]);
+        assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("opp"), "{e}");
+        plane.tight();
     }
 }

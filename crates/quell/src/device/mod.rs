@@ -9,11 +9,10 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod drivers;
-#[cfg(feature = "emulator")]
-#[allow(dead_code)]
+#[cfg(all(test, feature = "emulator"))]
 mod emulator;
 mod failover;
-#[allow(dead_code)]
+#[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 mod gpu;
 mod info;
 #[cfg(feature = "opencl")]
@@ -70,10 +69,7 @@ pub trait Backend: Send + Sync {
         control: &Control,
     ) -> Result<()> {
         let _ = (plan, from, encoding, to, control);
-        Err(Error::Unsupported(format!(
-            "{}: a picture in device memory needs a CUDA device",
-            self.info().name
-        )))
+        Err(samples::no_device_memory(&self.info().name))
     }
 
     /// Runs BM3D `repeat` times on one picture, from device memory to device memory, and measures it.

@@ -263,6 +263,9 @@ impl DeviceSamples {
     /// Rows that do not overlap, and samples that are aligned.
     pub(crate) fn check(&self, width: usize) -> Result<()> {
         let bytes = self.format.bytes();
+        if self.address == 0 {
+            return Err(Error::Shape("0 is no address in device memory".into()));
+        }
         if self.pitch_bytes < width * bytes {
             return Err(Error::Shape(format!(
                 "rows {} bytes apart are too close for {width} samples of {bytes} bytes",
@@ -276,6 +279,11 @@ impl DeviceSamples {
         }
         Ok(())
     }
+}
+
+/// What devices say whose memory has no addresses to share.
+pub(crate) fn no_device_memory(device: &str) -> Error {
+    Error::Unsupported(format!("{device}: a picture in device memory needs a CUDA device"))
 }
 
 /// The planes of a picture must be as many, and as large, as the plan says.
@@ -367,6 +375,7 @@ mod tests {
         assert!(at(64, 202, SampleFormat::U16).check(100).is_ok());
         assert!(at(64, 201, SampleFormat::U16).check(100).is_err());
         assert!(at(66, 400, SampleFormat::F32).check(100).is_err());
+        assert!(at(0, 400, SampleFormat::F32).check(100).is_err());
     }
 
     #[test]

@@ -494,15 +494,21 @@ mod tests {
         };
         let close = check(0.9975);
         assert!(close.value > close.limit && close.is_fine(), "off by {}", close.value);
-        let far = check(0.97);
+        let far = check(0.9);
         assert!(far.value > far.limit && !far.is_fine(), "off by {}", far.value);
     }
 
     #[test]
     fn a_psnr_that_is_off_is_found_where_every_pixel_is_within_its_limit() {
-        let measured = Measured { psnr_db: Some(0.011), ..Measured::default() };
-        assert!(measured.fault().unwrap().contains("PSNR"));
-        assert!(Measured { psnr_db: Some(f64::NAN), ..Measured::default() }.fault().is_some());
-        assert!(Measured { psnr_db: Some(0.009), ..Measured::default() }.fault().is_none());
+        let off = |v: f64, psnr_limit: f64| {
+            Measured { psnr_db: Some(v), psnr_limit, ..Measured::default() }.fault()
+        };
+        assert!(off(0.011, PSNR_TOLERANCE).unwrap().contains("PSNR"));
+        assert!(off(f64::NAN, PSNR_TOLERANCE).is_some());
+        assert!(off(0.009, PSNR_TOLERANCE).is_none());
+        let case = cases::conformance(true).into_iter().find(|c| c.name.contains("150 x 140")).unwrap();
+        assert_eq!(psnr_limit(&case, true), PSNR_TOLERANCE);
+        let limit = psnr_limit(&case, false);
+        assert!(limit > 3.0 * PSNR_TOLERANCE && limit < 4.0 * PSNR_TOLERANCE, "{limit}");
     }
 }

@@ -174,7 +174,6 @@ pub(super) struct Properties {
     pub(super) major: i32,
     pub(super) minor: i32,
     pub(super) units: usize,
-    pub(super) group_items: usize,
     pub(super) local_bytes: usize,
     pub(super) prohibited: bool,
 }
@@ -207,7 +206,6 @@ pub(super) fn properties(_: &Driver, index: usize) -> GpuResult<Properties> {
         major: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
         minor: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
         units: size(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
-        group_items: size(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
         local_bytes: size(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         prohibited: get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)?
             == sys::CUcomputemode::CU_COMPUTEMODE_PROHIBITED as c_int,

@@ -47,10 +47,15 @@ pub(crate) struct Buffer {
     pub(super) context: Arc<Context>,
     pub(super) pointer: CUdeviceptr,
     pub(super) bytes: usize,
+    /// Somebody else's, who frees it.
+    pub(super) borrowed: bool,
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
+        if self.borrowed {
+            return;
+        }
         // SAFETY: allocated in `alloc`, freed only here; the driver waits for work that uses it.
         self.context.free(|| unsafe {
             sys::cuMemFree_v2(self.pointer);

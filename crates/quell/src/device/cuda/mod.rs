@@ -7,9 +7,9 @@
 //! | `ptxas` | registers and spills of each kernel, from the compiler's log |
 //! | `handles` | a context, and what is in it until dropped |
 //! | `runtime` | the runtime interface of GPUs over the driver |
-//! | `probe` | a test of all that on a real device |
+//! | `probe` | a test of all that on a real device, and of pictures in its memory |
 //!
-//! Nothing here knows about denoising.
+//! Nothing here but the last of them knows about denoising.
 
 mod driver;
 mod handles;

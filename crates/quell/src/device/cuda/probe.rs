@@ -2,9 +2,12 @@
 
 use std::time::Instant;
 
+use super::handles::Buffer;
 use super::{CudaRuntime, compile_only, devices, open, usage};
+use crate::bm3d::Profile;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape};
-use crate::{Error, Result};
+use crate::device::{DeviceOptions, DeviceSamples, SampleFormat, Samples, SamplesMut, Which};
+use crate::{Control, Denoiser, Device, Error, Result};
 
 const SOURCE: &str = r#"
 extern "C" __global__ void add(float* to, const float* a, const float* b, float scale, int n) {
@@ -29,7 +32,7 @@ const WORDS: usize = 16 * 1024;
 const N: usize = 1 << 22;
 
 /// Lists the CUDA devices and exercises the runtime on each usable one: compiling, the cache, copies, launches on two
-/// queues and two threads, times, errors. Returns a report, or the first thing that went wrong. `lose` ends with a
+/// queues and two threads, times, errors, and a picture in device memory. Returns a report, or the first thing that went wrong. `lose` ends with a
 /// kernel that writes out of bounds, after which CUDA cannot be used in this process.
 #[doc(hidden)]
 pub fn self_test(lose: bool) -> Result<String> {
@@ -48,6 +51,7 @@ pub fn self_test(lose: bool) -> Result<String> {
     }
     for d in found.iter().filter(|d| d.problem.is_none()) {
         let device = format!("cuda:{}", d.index);
+        device_memory(d.index, &mut report)?;
         let done = exercise(d.index, lose, &mut report);
         done.map_err(|e| fail(&device, format!("{e}\n{}", report.join("\n"))))?;
     }
@@ -92,6 +96,59 @@ fn exercise(index: usize, lose: bool, report: &mut Vec<String>) -> GpuResult<()>
     refused(&runtime, &module, &program, report)?;
     if lose {
         lost(&runtime, &module, report)?;
+    }
+    Ok(())
+}
+
+/// A picture in memory that was allocated beside the denoiser, against the same picture by way of host memory: whole,
+/// in tiles, and in place.
+fn device_memory(index: usize, report: &mut Vec<String>) -> Result<()> {
+    const WIDTH: usize = 320;
+    const HEIGHT: usize = 240;
+    const PITCH: usize = 384;
+    const GAP: u8 = 99;
+    let device = format!("cuda:{index}");
+    let gpu = |e: GpuError| Error::Device { device: device.clone(), reason: e.to_string() };
+    let runtime = open(index).map_err(gpu)?;
+    let queue = runtime.queue().map_err(gpu)?;
+    let bytes = PITCH * HEIGHT;
+    let [a, b] = [runtime.alloc(bytes).map_err(gpu)?, runtime.alloc(bytes).map_err(gpu)?];
+    let mut host = runtime.staging(bytes).map_err(gpu)?;
+    let level = |i: usize| {
+        let (x, y) = (i % WIDTH, i / WIDTH);
+        let edge = if x + y / 2 > WIDTH / 2 { 70 } else { 0 };
+        (60 + edge + (i * 7919 % 997) * 60 / 997) as u8
+    };
+    let noisy: Vec<u8> = (0..WIDTH * HEIGHT).map(level).collect();
+    // SAFETY: allocated above with this pitch, in the primary context, and kept to the end; every copy is waited for.
+    let at = |buffer: &Buffer| unsafe { DeviceSamples::new(buffer.pointer, PITCH, SampleFormat::U8) };
+    for (what, tile, from, to) in [("whole", 0, &a, &b), ("in tiles", 100, &a, &b), ("in place", 0, &a, &a)] {
+        let denoiser = Denoiser::bm3d(Profile::Fast).sigma(17.0).device(Device::Cuda(Which::One(index)));
+        let denoiser = denoiser.options(DeviceOptions { tile, ..Default::default() }).build()?;
+        let (mut want, control) = (vec![0; noisy.len()], Control::new());
+        let planes = (&[Samples::U8(&noisy)], &mut [SamplesMut::U8(&mut want)]);
+        denoiser.denoise_samples(WIDTH, HEIGHT, 255.0, planes.0, planes.1, &control)?;
+
+        host.fill(GAP);
+        runtime.write(&queue, to, &host, bytes).map_err(gpu)?;
+        runtime.finish(&queue).map_err(gpu)?;
+        host.chunks_exact_mut(PITCH)
+            .zip(noisy.chunks_exact(WIDTH))
+            .for_each(|(to, from)| to[..WIDTH].copy_from_slice(from));
+        runtime.write(&queue, from, &host, bytes).map_err(gpu)?;
+        runtime.finish(&queue).map_err(gpu)?;
+        denoiser.denoise_device(WIDTH, HEIGHT, 255.0, &[at(from)], &[at(to)], &control)?;
+        runtime.read(&queue, &mut host, to, bytes).map_err(gpu)?;
+        runtime.finish(&queue).map_err(gpu)?;
+
+        let rows = || host.chunks_exact(PITCH);
+        let got = rows().flat_map(|row| &row[..WIDTH]);
+        let worst = got.zip(&want).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(u8::MAX);
+        report.push(format!("a picture in device memory, {what}: off by {worst} at most"));
+        // Sums are added up in another order each time, and rounded.
+        expect("a picture in device memory is wrong", worst <= 1 && want != noisy).map_err(gpu)?;
+        let gaps = rows().all(|row| row[WIDTH..].iter().all(|&v| v == GAP));
+        expect("something was written between the rows", gaps).map_err(gpu)?;
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::driver::{self, Driver, Properties, check, check_for};
 use super::handles::{Buffer, Context, Event, Kernel, Loaded, Module, Queue, Staging};
 use super::nvrtc::Nvrtc;
 use super::{OPTIONS, compile};
+use crate::device::DeviceSamples;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape, cache, notice};
 
 /// Kernel arguments that a launch takes at most; they are marshalled without allocating.
@@ -63,9 +64,7 @@ impl CudaRuntime {
                 local_bytes: p.local_bytes,
                 memory_bytes: p.memory_bytes,
                 units: p.units,
-                group_items: p.group_items,
                 tensor: sm >= 80,
-                vector_reductions: sm >= 90,
                 is_cpu: false,
             },
             driver,
@@ -187,7 +186,13 @@ impl Runtime for CudaRuntime {
         // SAFETY: `pointer` is written.
         let result = unsafe { sys::cuMemAlloc_v2(&raw mut pointer, bytes.max(1)) };
         check("cuMemAlloc", bytes, result)?;
-        Ok(Buffer { context: self.context.clone(), pointer, bytes })
+        Ok(Buffer { context: self.context.clone(), pointer, bytes, borrowed: false })
+    }
+
+    fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Buffer> {
+        // Who made the samples vouches for the memory (`DeviceSamples::new`).
+        let pointer = samples.address() + offset as u64;
+        Some(Buffer { context: self.context.clone(), pointer, bytes, borrowed: true })
     }
 
     fn staging(&self, bytes: usize) -> GpuResult<Staging> {

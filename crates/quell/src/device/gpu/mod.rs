@@ -10,6 +10,8 @@ pub(crate) mod notice;
 use std::borrow::Cow;
 use std::fmt;
 
+use super::DeviceSamples;
+
 /// Why a GPU could not do something.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GpuError {
@@ -38,13 +40,9 @@ pub(crate) struct Limits {
     pub(crate) memory_bytes: u64,
     /// Multiprocessors or compute units.
     pub(crate) units: usize,
-    /// Work-items of a work-group, at most.
-    pub(crate) group_items: usize,
     /// Work-groups of 32 run in lockstep with shuffles, and there are tensor cores for bytes and halves: the fast
     /// kernels can run. CUDA on sm_80 and newer, and the emulator.
     pub(crate) tensor: bool,
-    /// `red.global.add.v4.f32`: sm_90 and newer.
-    pub(crate) vector_reductions: bool,
     /// The processor behind an OpenCL driver: fine for tests, never chosen by `auto`.
     pub(crate) is_cpu: bool,
 }
@@ -92,7 +90,7 @@ pub(crate) struct Shape {
 /// Calls that take a queue are asynchronous and ordered within it; buffers must outlive the work, which
 /// [`finish`](Self::finish) guarantees.
 pub(crate) trait Runtime: Send + Sync + Sized + 'static {
-    /// Device memory, freed when dropped.
+    /// Device memory, freed when dropped unless borrowed.
     type Buffer: Send + Sync;
     /// A loaded program.
     type Module: Send + Sync;
@@ -117,6 +115,12 @@ pub(crate) trait Runtime: Send + Sync + Sized + 'static {
     fn queue(&self) -> GpuResult<Self::Queue>;
     fn alloc(&self, bytes: usize) -> GpuResult<Self::Buffer>;
     fn staging(&self, bytes: usize) -> GpuResult<Self::Staging>;
+    /// `bytes` of a caller's samples from `offset` on, in place; dropping it frees nothing. Only kernels may be given it.
+    /// `None` where device memory has no addresses to share.
+    fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Self::Buffer> {
+        let _ = (samples, offset, bytes);
+        None
+    }
 
     /// The first `bytes` of `from` to the start of `to`.
     fn write(

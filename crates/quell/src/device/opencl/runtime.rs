@@ -156,9 +156,7 @@ impl OpenClRuntime {
             // No single buffer may be larger than this, and a quarter of the memory is the least it can be.
             memory_bytes: found.memory_bytes.min(4 * device.max_mem_alloc_size().unwrap_or(u64::MAX / 4)),
             units: found.units,
-            group_items: device.max_work_group_size().unwrap_or(1),
             tensor: false,
-            vector_reductions: false,
             is_cpu: found.is_cpu,
         };
         Ok(Self {

@@ -9,7 +9,9 @@ use super::{Gpu, Sink, Source, planes_sink, planes_source, tensor};
 use crate::bm3d::{Match, Plan};
 use crate::device::gpu::Runtime;
 use crate::device::samples::{by_conversion, check_shape};
-use crate::device::{Backend, DeviceInfo, Encoding, SampleFormat, Samples, SamplesMut, Timing};
+use crate::device::{
+    Backend, DeviceInfo, DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut, Timing,
+};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 impl From<SampleFormat> for Format {
@@ -79,6 +81,17 @@ impl<R: Runtime> Backend for Gpu<R> {
             }
         };
         self.run(plan, &source, &mut Sink { format, row: Box::new(row) }, scale, control)
+    }
+
+    fn bm3d_device(
+        &self,
+        plan: &Plan,
+        from: &[DeviceSamples],
+        encoding: Encoding,
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        self.run_lent(plan, from, encoding, to, scale(encoding), control)
     }
 
     fn bm3d_timed(

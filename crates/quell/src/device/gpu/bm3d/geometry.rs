@@ -58,11 +58,6 @@ impl Grid {
         let ((columns, last_x), (rows, last_y)) = (axis(&region.x, plan.width), axis(&region.y, plan.height));
         Self { columns, rows, last_x, last_y }
     }
-
-    /// Number of references.
-    pub(crate) fn references(&self) -> usize {
-        self.columns * self.rows
-    }
 }
 
 /// A rectangle of the picture.

@@ -7,6 +7,7 @@ mod compile_tests;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub(crate) mod geometry;
+mod lent;
 mod library;
 mod pass;
 pub(crate) mod program;
@@ -58,8 +59,6 @@ struct KernelsKey {
 /// Plans whose kernels are remembered.
 const RECENT: usize = 8;
 
-type Row<'a> = Box<dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a>;
-
 type RowIn<'a> = dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a;
 type RowOut<'a> = dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a;
 
@@ -69,7 +68,7 @@ pub(crate) struct Source<'a> {
     /// All samples are precise enough as halves.
     pub(crate) halves: bool,
     /// Copies samples `x` of row `y` of a channel.
-    pub(crate) row: Row<'a>,
+    pub(crate) row: Box<RowIn<'a>>,
 }
 
 /// Where samples go that come from the device.
@@ -98,6 +97,7 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// What is driven.
+    #[cfg(test)]
     pub(crate) fn runtime(&self) -> &R {
         &self.runtime
     }
@@ -125,13 +125,26 @@ impl<R: Runtime> Gpu<R> {
         control: &Control,
     ) -> Result<()> {
         check(plan)?;
-        let mut side = if self.tile > 0 { self.tile } else { tile_side(plan, self.runtime.limits()) };
+        self.in_tiles(plan, usize::MAX, control, |tiles| {
+            self.run_tiles(plan, tiles, from, to, scale, control)
+        })
+    }
+
+    /// Does `work` on tiles of at most `most` x `most` pixels, and on smaller ones while memory is short.
+    fn in_tiles(
+        &self,
+        plan: &Plan,
+        most: usize,
+        control: &Control,
+        mut work: impl FnMut(&[Tile]) -> Result<(), Stop>,
+    ) -> Result<()> {
+        let side = if self.tile > 0 { self.tile } else { tile_side(plan, self.runtime.limits()) };
+        let mut side = side.min(most);
         loop {
             control.check()?;
-            let tiles = tiles(plan, side);
-            match self.run_tiles(plan, &tiles, from, to, scale, control) {
+            match work(&tiles(plan, side)) {
                 Ok(()) => return Ok(()),
-                Err(Stop::Cancelled(e)) => return Err(e),
+                Err(Stop::Error(e)) => return Err(e),
                 Err(Stop::Gpu(GpuError::OutOfMemory { .. }))
                     if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
                 {
@@ -164,6 +177,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &tile.region,
                 geometry: Geometry::new(plan, tile.region.width(), tile.region.height()),
                 slot: &mut slot,
+                lent: None,
             };
             let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
             if let Err(stop) = done {
@@ -197,6 +211,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(4)?;
             let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
@@ -235,6 +250,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
@@ -296,6 +312,7 @@ impl<R: Runtime> Gpu<R> {
                 region: &region,
                 geometry,
                 slot: &mut slot,
+                lent: None,
             };
             run.allocate(from.format.bytes())?;
             let control = Control::new();
@@ -337,7 +354,7 @@ impl<R: Runtime> Gpu<R> {
     fn stopped(&self, stop: Stop) -> Error {
         match stop {
             Stop::Gpu(e) => self.error(e),
-            Stop::Cancelled(e) => e,
+            Stop::Error(e) => e,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use super::geometry::{Geometry, Grid, MARGIN, Region};
+use super::lent::Lent;
 use super::library::{Library, Loaded, upload};
 use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
 use super::slot::{Buffers, Growing, Slot};
@@ -156,7 +157,7 @@ impl Steps<'_> {
 /// Why a tile was not finished.
 pub(crate) enum Stop {
     Gpu(GpuError),
-    Cancelled(Error),
+    Error(Error),
 }
 
 impl From<GpuError> for Stop {
@@ -182,6 +183,8 @@ pub(crate) struct TileRun<'a, R: Runtime> {
     pub(crate) region: &'a Region,
     pub(crate) slot: &'a mut Slot<R>,
     pub(crate) geometry: Geometry,
+    /// Samples come from and go to memory of the caller instead of the slot's.
+    pub(crate) lent: Option<&'a Lent<R>>,
 }
 
 fn int(v: usize) -> i32 {
@@ -222,7 +225,9 @@ impl<R: Runtime> TileRun<'_, R> {
         let (plane_bytes, passes) = (elements * self.kernels.planes.bytes(), self.plan.passes.len());
         let Slot { queue, staging, buffers } = &mut *self.slot;
         let runtime = self.runtime;
-        staging.get(samples * channels * sample_bytes, |n| runtime.staging(n))?;
+        if self.lent.is_none() {
+            staging.get(samples * channels * sample_bytes, |n| runtime.staging(n))?;
+        }
         // New memory is zeroed: tiles may read margins that nothing writes.
         let zeroed = |n: usize| -> GpuResult<R::Buffer> {
             let n = n.next_multiple_of(4);
@@ -231,7 +236,9 @@ impl<R: Runtime> TileRun<'_, R> {
             Ok(buffer)
         };
         let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } = buffers;
-        io.get(samples * channels * sample_bytes, zeroed)?;
+        if self.lent.is_none() {
+            io.get(samples * channels * sample_bytes, zeroed)?;
+        }
         let used = [
             (noisy, plane_bytes, true),
             (basic, plane_bytes, passes > 1),
@@ -257,9 +264,11 @@ impl<R: Runtime> TileRun<'_, R> {
         Ok(())
     }
 
-    /// Copies the staged samples to the device and spreads them into the planes.
+    /// Copies the staged samples to the device, unless they are there, and spreads them into the planes.
     pub(crate) fn ingest(&mut self, format: Format, scale: Scale, clock: &mut Clock<R>) -> GpuResult<()> {
-        self.upload(format)?;
+        if self.lent.is_none() {
+            self.upload(format)?;
+        }
         clock.lap(self.runtime, &self.slot.queue, UPLOAD)?;
         self.spread(&self.kernels.ingest.clone(), scale.factor, false, true)?;
         clock.lap(self.runtime, &self.slot.queue, "ingest")
@@ -284,19 +293,23 @@ impl<R: Runtime> TileRun<'_, R> {
         let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
         let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
         for c in 0..self.channels() {
-            let first = int(c * self.samples());
+            let own = (int(c * self.samples()), int(g.width));
             let Slot { queue, buffers, .. } = &mut *self.slot;
             let planes = if basic { &mut buffers.basic } else { &mut buffers.noisy };
             let plane = have(&mut planes[c])?;
-            let samples = have(&mut buffers.samples)?;
+            let (samples, (first, stride)) = match self.lent {
+                Some(lent) => (&lent.from[c].buffer, (0, lent.from[c].stride)),
+                None => (&*have(&mut buffers.samples)?, own),
+            };
             let (w, pitch) = (int(g.width), int(g.pitch));
             if c == 0 && guide {
                 let guide = have(&mut buffers.guide)?;
                 let args = [
-                    Arg::Buffer(&*samples),
+                    Arg::Buffer(samples),
                     Arg::Buffer(plane),
                     Arg::Buffer(guide),
                     Arg::I32(first),
+                    Arg::I32(stride),
                     Arg::I32(w),
                     Arg::I32(pitch),
                     Arg::F32(factor),
@@ -307,9 +320,10 @@ impl<R: Runtime> TileRun<'_, R> {
                 self.runtime.launch(queue, loaded.kernel("bm3d_ingest_guide")?, shape, &args)?;
             } else {
                 let args = [
-                    Arg::Buffer(&*samples),
+                    Arg::Buffer(samples),
                     Arg::Buffer(plane),
                     Arg::I32(first),
+                    Arg::I32(stride),
                     Arg::I32(w),
                     Arg::I32(pitch),
                     Arg::F32(factor),
@@ -321,7 +335,7 @@ impl<R: Runtime> TileRun<'_, R> {
         Ok(())
     }
 
-    /// Passes `from..`, and the result into the staging memory; it is there once the queue is finished.
+    /// Passes `from..`, and the result into the staging memory, or the caller's; it is there once the queue is finished.
     pub(crate) fn passes(
         &mut self,
         from: usize,
@@ -341,7 +355,9 @@ impl<R: Runtime> TileRun<'_, R> {
             clock.lap(self.runtime, &self.slot.queue, ["finish 1", "finish 2"][index])?;
         }
         clock.lap(self.runtime, &self.slot.queue, KERNELS)?;
-        self.download(format)?;
+        if self.lent.is_none() {
+            self.download(format)?;
+        }
         clock.lap(self.runtime, &self.slot.queue, DOWNLOAD)?;
         Ok(())
     }
@@ -395,7 +411,7 @@ impl<R: Runtime> TileRun<'_, R> {
         let rows = band_rows(pass, &grid, self.runtime.limits());
         for first in (0..grid.rows).step_by(rows) {
             let band = Band { grid, first, rows: rows.min(grid.rows - first) };
-            steps.control.check().map_err(Stop::Cancelled)?;
+            steps.control.check().map_err(Stop::Error)?;
             self.matches(index, &band)?;
             clock.lap(self.runtime, &self.slot.queue, ["match 1", "match 2"][index])?;
             steps.step(name);
@@ -540,20 +556,27 @@ impl<R: Runtime> TileRun<'_, R> {
     /// The estimate of a channel: the plane of the next pass, or samples to give back.
     fn finish(&mut self, index: usize, c: usize, last: bool, scale: Scale) -> GpuResult<()> {
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
-        let first = int(c * self.samples());
+        let own = (int(c * self.samples()), int(self.geometry.width));
         let loaded = &self.kernels.passes[index].finish;
         let Slot { queue, buffers, .. } = &mut *self.slot;
         let (sums, weights) = (have(&mut buffers.sums[c])?, have(&mut buffers.weights[c])?);
         let shape = Shape { grid: [g.width.div_ceil(64), g.height.div_ceil(16)], items: 256, local: 0 };
         let (w, h, pitch) = (int(g.width), int(g.height), int(g.pitch));
         if last {
+            let (samples, (first, stride), [left, top, right, bottom]) = match self.lent {
+                Some(lent) => (&lent.to[c].buffer, (0, lent.to[c].stride), lent.core),
+                None => (&*have(&mut buffers.samples)?, own, [0, 0, w, h]),
+            };
             let args = [
                 Arg::Buffer(&*sums),
                 Arg::Buffer(weights),
-                Arg::Buffer(have(&mut buffers.samples)?),
+                Arg::Buffer(samples),
                 Arg::I32(first),
-                Arg::I32(w),
-                Arg::I32(h),
+                Arg::I32(stride),
+                Arg::I32(left),
+                Arg::I32(top),
+                Arg::I32(right),
+                Arg::I32(bottom),
                 Arg::I32(pitch),
                 Arg::F32(centre),
                 Arg::F32(1.0 / scale.factor),

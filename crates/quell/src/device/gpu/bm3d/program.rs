@@ -292,15 +292,8 @@ mod tests {
     use crate::device::gpu::GpuError;
 
     /// What an ordinary GPU offers.
-    const LIMITS: Limits = Limits {
-        local_bytes: 48 * 1024,
-        memory_bytes: 1 << 33,
-        units: 64,
-        group_items: 1024,
-        tensor: false,
-        vector_reductions: false,
-        is_cpu: false,
-    };
+    const LIMITS: Limits =
+        Limits { local_bytes: 48 * 1024, memory_bytes: 1 << 33, units: 64, tensor: false, is_cpu: false };
 
     /// Every general program that the profiles need.
     fn programs() -> Vec<Program> {

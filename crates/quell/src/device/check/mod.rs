@@ -22,6 +22,9 @@ pub const PSNR_TOLERANCE: f64 = 0.01;
 pub const PIXEL_TOLERANCE: f32 = 0.25;
 /// The same for devices that compute in f32.
 pub const FLOAT_TOLERANCE: f32 = 0.05;
+/// Most that the pixels of pass 1 may differ in the root of the mean square where a device computes in halves: more
+/// coefficients fall on the other side of their threshold.
+pub const HALF_RMS: f64 = 0.3;
 /// Most that a pixel may differ after pass 1 from one run to the next, or from tiles to whole pictures: additions in
 /// another order, and nothing else.
 pub const ORDER_TOLERANCE: f32 = 0.005;
@@ -237,8 +240,11 @@ fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
     let want = reference::run(&ran.plan, &noisy);
     let mut measured = compare(case, &ran.result, &want.last, ran.full_precision);
     let limit = if ran.full_precision { FLOAT_TOLERANCE } else { PIXEL_TOLERANCE };
-    measured.first_pass = Limited::new(worst(&ran.basic, &want.basic), limit)
-        .map(|off| Limited { excused: !off.is_fine() && explained(ran, &noisy, &want.basic, limit), ..off });
+    measured.first_pass = Limited::new(worst(&ran.basic, &want.basic), limit).map(|off| {
+        let flipped = || explained(ran, &noisy, &want.basic, limit);
+        let excused = if ran.full_precision { flipped() } else { in_patches(&ran.basic, &want.basic, limit) };
+        Limited { excused: !off.is_fine() && excused, ..off }
+    });
     if let Some(wiener) = ran.plan.passes.get(1) {
         let want = reference::pass(wiener, &noisy, Some(&views(&ran.basic)));
         measured.second_pass = Limited::new(worst(&ran.second, &want), limit);
@@ -252,7 +258,7 @@ fn against_yardstick(case: &Case, ran: &Ran) -> Result<Measured> {
 /// Whether every pixel of the basic estimate that is off is one that moves in the reference as well, when its threshold
 /// moves by as much as the device may round: a coefficient fell on the other side, in 8-bit pictures often exactly.
 fn explained(ran: &Ran, noisy: &[PlaneView<'_>], want: &[Plane], limit: f32) -> bool {
-    let margin = if ran.full_precision { 2e-5 } else { 1e-2 };
+    let margin = 2e-5;
     let moved = [1.0 - margin, 1.0 + margin].map(|factor| {
         let mut plan = first(&ran.plan);
         for pass in &mut plan.passes {
@@ -268,11 +274,28 @@ fn explained(ran: &Ran, noisy: &[PlaneView<'_>], want: &[Plane], limit: f32) -> 
     pairs(&ran.basic, want).zip(room).all(|((got, want), room)| (got - want).abs() <= room)
 }
 
+/// Whether what is off comes of coefficients that halves round to the other side of their threshold: little on the
+/// whole, and never a pixel alone, because an atom reaches over a patch.
+fn in_patches(got: &[Plane], want: &[Plane], limit: f32) -> bool {
+    let squares = pairs(got, want).map(|(a, b)| f64::from(a - b).powi(2));
+    let (sum, n) = squares.fold((0.0, 0.0), |(sum, n), v| (sum + v, n + 1.0));
+    let company = got.iter().zip(want).all(|(got, want)| {
+        let (w, h) = (got.width(), got.height());
+        let off = |x: usize, y: usize| (got.row(y)[x] - want.row(y)[x]).abs();
+        let near = |v: usize, n: usize| v.saturating_sub(2)..(v + 3).min(n);
+        (0..w * h).map(|i| (i % w, i / w)).filter(|&(x, y)| off(x, y) > limit).all(|(x, y)| {
+            let around = near(y, h).flat_map(|y| near(x, w).map(move |x| (x, y)));
+            around.filter(|&(x, y)| off(x, y) > limit / 8.0).count() > 5
+        })
+    });
+    (sum / n).sqrt() <= HALF_RMS && company
+}
+
 /// From end to end: the PSNR, and a guard against gross errors.
 fn compare(case: &Case, got: &[Plane], want: &[Plane], full_precision: bool) -> Measured {
     Measured {
         psnr_limit: psnr_limit(case, full_precision),
-        worst: Limited::new(worst(got, want), gross(case)),
+        worst: Limited::new(worst(got, want), gross(case) * if full_precision { 1.0 } else { 2.0 }),
         psnr_db: case.clean.as_ref().map(|clean| (psnr(clean, got) - psnr(clean, want)).abs()),
         ..Measured::default()
     }
@@ -486,15 +509,18 @@ mod tests {
                 };
                 self.0.bm3d(&plan, noisy, control)
             }
+            fn full_precision(&self, _: &Plan) -> bool {
+                true
+            }
         }
         let case = cases::conformance(true).into_iter().find(|c| c.name.contains("150 x 140")).unwrap();
         let check = |factor: f32| {
             let ran = Ran::new(&Lower(Cpu::new(DeviceOptions::default()).unwrap(), factor), &case).unwrap();
             against_yardstick(&case, &ran).unwrap().first_pass.unwrap()
         };
-        let close = check(0.9975);
+        let close = check(0.99999);
         assert!(close.value > close.limit && close.is_fine(), "off by {}", close.value);
-        let far = check(0.9);
+        let far = check(0.997);
         assert!(far.value > far.limit && !far.is_fine(), "off by {}", far.value);
     }
 

@@ -2,7 +2,8 @@
 
 use super::clock::Clock;
 use super::geometry::{Geometry, MARGIN, Region, Tile};
-use super::pass::{self, Kernels, Scale, Steps, Stop, TileRun};
+use super::kernels::Kernels;
+use super::pass::{self, Scale, Steps, Stop, TileRun};
 use super::{Format, Gpu, LEAST_TILE, check};
 use crate::bm3d::Plan;
 use crate::device::gpu::Runtime;

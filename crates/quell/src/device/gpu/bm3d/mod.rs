@@ -7,6 +7,7 @@ mod compile_tests;
 #[cfg(test)]
 pub(crate) mod conformance;
 pub(crate) mod geometry;
+mod kernels;
 mod lent;
 mod library;
 mod pass;
@@ -26,8 +27,9 @@ use crate::{Control, Error, Plane, PlaneView, Result};
 use super::{GpuError, GpuResult, Limits, Runtime};
 use clock::{Clock, Grain, KERNELS};
 use geometry::{Geometry, Grid, Region, Tile, tiles};
+use kernels::Kernels;
 use library::Library;
-use pass::{Band, Kernels, Scale, Steps, Stop, TileRun};
+use pass::{Band, Scale, Steps, Stop, TileRun};
 pub(crate) use program::Format;
 use slot::{SLOTS, Slots};
 

@@ -1,15 +1,13 @@
 //! The stages of one tile, in the order in which the device gets them: ingest, then for each pass norms, match, filter
 //! and finish.
 
-use std::sync::Arc;
-
 use super::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use super::geometry::{Geometry, Grid, MARGIN, Region};
+use super::kernels::{Filter, Kernels, Matching};
 use super::lent::Lent;
-use super::library::{Library, Loaded, upload};
-use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
+use super::library::Loaded;
+use super::program::{self, FilterShape, Format};
 use super::slot::{Buffers, Growing, Slot};
-use super::tensor::{TensorFilter, TensorMatch};
 use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape};
 use crate::{Control, Error};
@@ -23,122 +21,6 @@ const LIST_GROUPS: usize = 16;
 /// References that the filter of any groups does at a time, and the scratch memory of all of them, at most.
 const SCRATCH_GROUPS: usize = 512;
 const SCRATCH_BYTES: usize = 128 << 20;
-
-/// The kernels of a plan.
-pub(crate) struct Kernels<R: Runtime> {
-    pub(crate) planes: PlaneFormat,
-    ingest: Arc<Loaded<R>>,
-    /// Of pilots that the caller brings, and of floats in general.
-    ingest_float: Arc<Loaded<R>>,
-    passes: Vec<PassKernels<R>>,
-}
-
-/// The kernels of one pass.
-struct PassKernels<R: Runtime> {
-    norms: Arc<Loaded<R>>,
-    matching: Matching<R>,
-    filter: Filter<R>,
-    finish: Arc<Loaded<R>>,
-}
-
-/// Who matches.
-enum Matching<R: Runtime> {
-    General {
-        loaded: Arc<Loaded<R>>,
-        shape: MatchShape,
-    },
-    /// The tensor kernel, and the general one for the references that it hands over.
-    Tensor {
-        loaded: Arc<Loaded<R>>,
-        kernel: TensorMatch,
-        rest: Arc<Loaded<R>>,
-    },
-}
-
-impl<R: Runtime> Matching<R> {
-    fn new(runtime: &R, library: &Library<R>, pass: &PassPlan) -> GpuResult<Self> {
-        let limits = runtime.limits();
-        let general = |list| {
-            let shape = MatchShape::new(pass, limits, list).ok_or_else(|| {
-                let reason = format!("a search window of {} does not fit", 2 * pass.radius + 1);
-                GpuError::Driver { call: "local memory", reason }
-            })?;
-            Ok((library.get(runtime, program::matching(pass, shape, list), 0, None)?, shape))
-        };
-        match TensorMatch::new(pass, limits) {
-            Some(kernel) => {
-                let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
-                Ok(Self::Tensor { loaded, kernel, rest: general(true)?.0 })
-            }
-            None => general(false).map(|(loaded, shape)| Self::General { loaded, shape }),
-        }
-    }
-}
-
-/// Who filters.
-enum Filter<R: Runtime> {
-    General {
-        loaded: Arc<Loaded<R>>,
-        shape: FilterShape,
-    },
-    Tensor {
-        loaded: Arc<Loaded<R>>,
-        kernel: TensorFilter,
-        /// Of each channel.
-        constants: Vec<R::Buffer>,
-    },
-}
-
-impl<R: Runtime> Filter<R> {
-    fn new(runtime: &R, library: &Library<R>, pass: &PassPlan, planes: PlaneFormat) -> GpuResult<Self> {
-        let limits = runtime.limits();
-        match TensorFilter::new(pass, limits).filter(|_| planes == PlaneFormat::Half) {
-            Some(kernel) => {
-                let constants =
-                    (0..pass.sigma.len()).map(|c| upload(runtime, &TensorFilter::constants(pass, c)));
-                let constants = constants.collect::<GpuResult<_>>()?;
-                let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
-                Ok(Self::Tensor { loaded, kernel, constants })
-            }
-            None => {
-                let shape = FilterShape::new(pass, limits);
-                let tables = program::tables(pass, shape);
-                let loaded = library.get(runtime, program::filter(pass, shape, planes), 0, Some(&tables))?;
-                Ok(Self::General { loaded, shape })
-            }
-        }
-    }
-}
-
-impl<R: Runtime> Kernels<R> {
-    /// Builds what is not built yet. `halves`: all samples are precise enough as halves.
-    pub(crate) fn new(
-        runtime: &R,
-        library: &Library<R>,
-        plan: &Plan,
-        (from, to): (Format, Format),
-        halves: bool,
-    ) -> GpuResult<Self> {
-        // Half planes are for plans that the tensor kernels filter from end to end.
-        let tensor = plan.passes.iter().all(|pass| TensorFilter::new(pass, runtime.limits()).is_some());
-        let planes = if tensor && halves { PlaneFormat::Half } else { PlaneFormat::Float };
-        let get = |p| library.get(runtime, p, 0, None);
-        let passes = plan.passes.iter().map(|pass| {
-            Ok(PassKernels {
-                norms: get(program::norms(pass))?,
-                matching: Matching::new(runtime, library, pass)?,
-                filter: Filter::new(runtime, library, pass, planes)?,
-                finish: get(program::finish(pass, to, planes))?,
-            })
-        });
-        Ok(Self {
-            planes,
-            ingest: get(program::ingest(from, planes))?,
-            ingest_float: get(program::ingest(Format::F32, planes))?,
-            passes: passes.collect::<GpuResult<_>>()?,
-        })
-    }
-}
 
 /// Counts launches over all tiles and passes, and stops when the user wants.
 pub(crate) struct Steps<'a> {

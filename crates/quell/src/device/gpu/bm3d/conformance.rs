@@ -143,12 +143,15 @@ fn groups_params(window: usize, group: usize, tau: f32) -> Params {
     params
 }
 
+/// Every profile, and those that differ in more than numbers at strong noise.
+fn profiles() -> impl Iterator<Item = (Profile, f32)> {
+    Profile::ALL.into_iter().map(|p| (p, 25.0)).chain([(Profile::Normal, 60.0), (Profile::Np, 60.0)])
+}
+
 pub(crate) fn groups_of_every_profile<R: Runtime>(gpu: &Gpu<R>) {
-    for profile in Profile::ALL {
-        for sigma in [25.0, 60.0] {
-            let plan = Plan::new(&profile.params(sigma), 61, 47, &[sigma]).unwrap();
-            check_groups(gpu, &plan, &picture(61, 47, sigma, 3));
-        }
+    for (profile, sigma) in profiles() {
+        let plan = Plan::new(&profile.params(sigma), 61, 47, &[sigma]).unwrap();
+        check_groups(gpu, &plan, &picture(61, 47, sigma, 3));
     }
 }
 
@@ -222,10 +225,8 @@ pub(crate) fn groups_of_ties<R: Runtime>(gpu: &Gpu<R>) {
 }
 
 pub(crate) fn pixels_of_every_profile<R: Runtime>(gpu: &Gpu<R>) {
-    for profile in Profile::ALL {
-        for sigma in [25.0, 60.0] {
-            check(gpu, &profile.params(sigma), 45, 38, &[sigma]);
-        }
+    for (profile, sigma) in profiles() {
+        check(gpu, &profile.params(sigma), 45, 38, &[sigma]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pictures that are in device memory already: the kernels read and write the caller's rows, nothing is copied.
 
 use super::clock::Clock;
-use super::geometry::{Geometry, MARGIN, Region, Tile};
+use super::geometry::{MARGIN, Region, Tile};
 use super::kernels::Kernels;
 use super::pass::{self, Scale, Steps, Stop, TileRun};
 use super::{Format, Gpu, LEAST_TILE, check};
@@ -119,13 +119,8 @@ impl<R: Runtime> Gpu<R> {
         let mut slot = self.slots.take(&self.runtime)?;
         for (tile, lent) in tiles.iter().zip(&lent) {
             let mut run = TileRun {
-                runtime: &self.runtime,
-                kernels,
-                plan,
-                region: &tile.region,
-                geometry: Geometry::new(plan, tile.region.width(), tile.region.height()),
-                slot: &mut slot,
                 lent: Some(lent),
+                ..TileRun::new(&self.runtime, kernels, plan, &tile.region, &mut slot)
             };
             if let Err(stop) = run_tile(&mut run, scale, &mut steps) {
                 // Whatever is still queued reads and writes the caller's memory; after an error nothing is.

@@ -26,7 +26,7 @@ use crate::{Control, Error, Plane, PlaneView, Result};
 
 use super::{GpuError, GpuResult, Limits, Runtime};
 use clock::{Clock, Grain, KERNELS};
-use geometry::{Geometry, Grid, Region, Tile, tiles};
+use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
 use library::Library;
 use pass::{Band, Scale, Steps, Stop, TileRun};
@@ -172,15 +172,7 @@ impl<R: Runtime> Gpu<R> {
         let mut steps = Steps { control, done: 0, total };
         let mut slot = self.slots.take(&self.runtime)?;
         for tile in tiles {
-            let mut run = TileRun {
-                runtime: &self.runtime,
-                kernels: &kernels,
-                plan,
-                region: &tile.region,
-                geometry: Geometry::new(plan, tile.region.width(), tile.region.height()),
-                slot: &mut slot,
-                lent: None,
-            };
+            let mut run = TileRun::new(&self.runtime, &kernels, plan, &tile.region, &mut slot);
             let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
             if let Err(stop) = done {
                 // Whatever is still queued reads memory of the slot.
@@ -205,16 +197,7 @@ impl<R: Runtime> Gpu<R> {
             let from = planes_source(noisy);
             let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves)?;
             let mut slot = self.slots.take(&self.runtime)?;
-            let geometry = Geometry::new(plan, plan.width, plan.height);
-            let mut run = TileRun {
-                runtime: &self.runtime,
-                kernels: &kernels,
-                plan,
-                region: &region,
-                geometry,
-                slot: &mut slot,
-                lent: None,
-            };
+            let mut run = TileRun::new(&self.runtime, &kernels, plan, &region, &mut slot);
             run.allocate(4)?;
             let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
             let mut steps = Steps { control: &control, done: 0, total: 1 };
@@ -244,16 +227,7 @@ impl<R: Runtime> Gpu<R> {
         let lists = || -> GpuResult<Vec<u16>> {
             let kernels = self.kernels(&plan, (Format::F32, Format::F32), false)?;
             let mut slot = self.slots.take(&self.runtime)?;
-            let geometry = Geometry::new(&plan, plan.width, plan.height);
-            let mut run = TileRun {
-                runtime: &self.runtime,
-                kernels: &kernels,
-                plan: &plan,
-                region: &region,
-                geometry,
-                slot: &mut slot,
-                lent: None,
-            };
+            let mut run = TileRun::new(&self.runtime, &kernels, &plan, &region, &mut slot);
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
             run.ingest(Format::F32, Scale { factor: 1.0, white: 255.0 }, &mut Clock::off())?;
@@ -306,16 +280,7 @@ impl<R: Runtime> Gpu<R> {
         let mut work = || -> Result<(), Stop> {
             let kernels = self.kernels(plan, (from.format, from.format), from.halves)?;
             let mut slot = self.slots.take(&self.runtime)?;
-            let geometry = Geometry::new(plan, plan.width, plan.height);
-            let mut run = TileRun {
-                runtime: &self.runtime,
-                kernels: &kernels,
-                plan,
-                region: &region,
-                geometry,
-                slot: &mut slot,
-                lent: None,
-            };
+            let mut run = TileRun::new(&self.runtime, &kernels, plan, &region, &mut slot);
             run.allocate(from.format.bytes())?;
             let control = Control::new();
             let once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {

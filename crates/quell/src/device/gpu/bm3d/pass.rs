@@ -92,7 +92,19 @@ pub(crate) fn launches(plan: &Plan, region: &Region, limits: &Limits) -> u64 {
     bands.sum::<u64>() * 2
 }
 
-impl<R: Runtime> TileRun<'_, R> {
+impl<'a, R: Runtime> TileRun<'a, R> {
+    /// For the samples of `region`, which come and go through the slot.
+    pub(crate) fn new(
+        runtime: &'a R,
+        kernels: &'a Kernels<R>,
+        plan: &'a Plan,
+        region: &'a Region,
+        slot: &'a mut Slot<R>,
+    ) -> Self {
+        let geometry = Geometry::new(plan, region.width(), region.height());
+        Self { runtime, kernels, plan, region, slot, geometry, lent: None }
+    }
+
     fn channels(&self) -> usize {
         self.plan.channels()
     }

@@ -13,7 +13,8 @@
 //! |---|---|
 //! | [`Frame`], [`Plane`] | pictures in memory, owned or borrowed |
 //! | [`Denoiser`] | the builder that most programs need and nothing else |
-//! | [`method`] | BM3D: parameters, profiles, plan, scalar reference |
+//! | [`method`] | BM3D and NL-means: parameters, profiles, plan, scalar reference |
+//! | [`video`] | frames as video has them, and streams of them |
 //! | [`device`] | carrying out plans: the processor, GPUs by CUDA and OpenCL |
 //! | [`noise`] | estimating noise, and making it |
 //! | [`metrics`] | PSNR and SSIM |
@@ -33,6 +34,7 @@ pub mod method;
 pub mod metrics;
 pub mod noise;
 pub mod transform;
+pub mod video;
 
 pub use color::ColorMode;
 pub use control::{Cancel, Control, Progress, ProgressFn};
@@ -40,4 +42,5 @@ pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, Resolved, Sigma};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
-pub use method::bm3d;
+pub use method::{bm3d, nlm};
+pub use video::{Layout, VideoFormat, VideoFrame};

@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
-use quell::bm3d::{PARAMETERS, Parameter, Profile};
+use quell::bm3d::{PARAMETERS, Params, Profile};
 use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
+use quell::method::Parameter;
 use quell::noise::Estimator;
 use quell::{ColorMode, Device};
 
@@ -156,7 +157,7 @@ fn parameter(name: &'static str) -> Arg {
 }
 
 /// Parameters that everybody meets; they are not under the advanced ones.
-fn is_basic(p: &Parameter) -> bool {
+fn is_basic(p: &Parameter<Params>) -> bool {
     matches!(p.name, "passes" | "color")
 }
 

@@ -18,6 +18,7 @@ mod info;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod samples;
+mod sequence;
 mod spread;
 #[cfg(test)]
 mod test_devices;
@@ -27,9 +28,10 @@ pub use gpu::notice::on_notice;
 pub use info::{DeviceInfo, Kind, Problem};
 pub(crate) use samples::filter_planes;
 pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
+pub use sequence::{Input, Sequence};
 
 use crate::bm3d::{self, Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, nlm};
 
 /// A device that can carry out plans, on several pictures at once if need be. Planes are on the 0..255 scale, channel
 /// 0 is grouped on.
@@ -107,9 +109,22 @@ pub trait Backend: Send + Sync {
         let _ = (plan, pass, guide);
         Err(Error::Unsupported(format!("{}: groups cannot be read back", self.info().name)))
     }
+
+    /// Starts NL-means on the frames of a video, or on one picture.
+    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
+        let _ = plan;
+        Err(Error::Unsupported(format!("{}: NL-means is not offered", self.info().name)))
+    }
+
+    /// Filters the last but `future` of `frames` `repeat` times with NL-means, from device memory to device memory, and
+    /// measures it.
+    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        let _ = (plan, frames, repeat);
+        Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
+    }
 }
 
-/// What [`Backend::bm3d_timed`] measured.
+/// What [`Backend::bm3d_timed`] or [`Backend::nlm_timed`] measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
     /// All kernels of both passes, in milliseconds, one value per repetition.

@@ -9,6 +9,6 @@ mod plan;
 mod profile;
 pub mod reference;
 
-pub use params::{PARAMETERS, Parameter, Params, PassParams, Weight};
+pub use params::{PARAMETERS, Params, PassParams, Weight};
 pub use plan::{Match, MatchingPlane, PassPlan, Plan, Shrink, grid};
 pub use profile::Profile;

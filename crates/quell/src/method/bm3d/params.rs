@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::method::parameter::{from_toml, parameters};
 use crate::transform::Transform;
 use crate::{ColorMode, Error, Result};
 
@@ -83,73 +84,8 @@ pub struct Params {
     pub color: ColorMode,
 }
 
-/// One settable parameter: what the command line, plan files and documentation know of it.
-pub struct Parameter {
-    /// Dotted name as in a plan file: `hard.step`.
-    pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
-    set: fn(&mut Params, &str) -> Result<()>,
-    get: fn(&Params) -> String,
-}
-
-impl Parameter {
-    /// The flag's name: dots become dashes.
-    pub fn flag(&self) -> String {
-        self.name.replace('.', "-")
-    }
-
-    /// Sets the parameter from text.
-    pub fn set(&self, params: &mut Params, value: &str) -> Result<()> {
-        (self.set)(params, value).map_err(|e| match e {
-            Error::Parameter { value, reason, .. } => {
-                Error::Parameter { name: self.name.into(), value, reason }
-            }
-            other => other,
-        })
-    }
-
-    /// The present value as text.
-    pub fn get(&self, params: &Params) -> String {
-        (self.get)(params)
-    }
-}
-
-fn parse<T: std::str::FromStr>(text: &str) -> Result<T> {
-    text.parse().map_err(|_| Error::parameter("", text, format!("not a valid {}", kind::<T>())))
-}
-
-fn kind<T>() -> &'static str {
-    match std::any::type_name::<T>() {
-        "usize" => "whole number",
-        "f32" => "number",
-        "bool" => "choice (true or false)",
-        name => name.rsplit("::").next().unwrap_or(name),
-    }
-}
-
-macro_rules! parameters {
-    ($($name:literal, $($field:ident).+, $help:literal;)+) => {
-        /// The one list of parameters: flags, plan files and documentation are made from it.
-        pub const PARAMETERS: &[Parameter] = &[$(Parameter {
-            name: $name,
-            help: $help,
-            set: |p, v| { p.$($field).+ = parse(v)?; Ok(()) },
-            get: |p| toml::Value::try_from(&p.$($field).+).map_or_else(|_| String::new(), plain),
-        }),+];
-    };
-}
-
-fn plain(v: toml::Value) -> String {
-    match v {
-        toml::Value::String(s) => s,
-        // A float parameter was widened from f32 on its way into TOML: print the short form.
-        toml::Value::Float(f) => (f as f32).to_string(),
-        other => other.to_string(),
-    }
-}
-
 parameters! {
+    Params;
     "passes", passes, "1: basic estimate only, 2: basic estimate and Wiener filter";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
     "lambda", lambda, "threshold of pass 1 in units of the noise (lambda3D)";
@@ -188,22 +124,7 @@ impl Params {
     /// # Ok::<(), quell::Error>(())
     /// ```
     pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
-        let bad = |e: &dyn std::fmt::Display| Error::Parameter {
-            name: "parameter file".into(),
-            value: "TOML".into(),
-            reason: e.to_string().trim_end().to_owned(),
-        };
-        let over: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
-        let mut all = toml::Table::try_from(base).map_err(|e| bad(&e))?;
-        for (key, value) in over {
-            match (all.get_mut(&key), value) {
-                (Some(toml::Value::Table(section)), toml::Value::Table(new)) => section.extend(new),
-                (_, value) => {
-                    all.insert(key, value);
-                }
-            }
-        }
-        all.try_into().map_err(|e| bad(&e))
+        from_toml(text, base)
     }
 
     /// As TOML, readable by [`from_toml`](Self::from_toml).

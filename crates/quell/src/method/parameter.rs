@@ -1,0 +1,108 @@
+//! Parameters by name: what the command line, plan files and documentation know of them, for every method.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Error, Result};
+
+/// One settable parameter of a method whose parameters are `P`.
+pub struct Parameter<P: 'static> {
+    /// Dotted name as in a plan file: `hard.step`.
+    pub name: &'static str,
+    /// One line of help.
+    pub help: &'static str,
+    pub(super) set: fn(&mut P, &str) -> Result<()>,
+    pub(super) get: fn(&P) -> String,
+}
+
+impl<P> Parameter<P> {
+    /// The flag's name: dots become dashes.
+    pub fn flag(&self) -> String {
+        self.name.replace('.', "-")
+    }
+
+    /// Sets the parameter from text.
+    pub fn set(&self, params: &mut P, value: &str) -> Result<()> {
+        (self.set)(params, value).map_err(|e| match e {
+            Error::Parameter { value, reason, .. } => {
+                Error::Parameter { name: self.name.into(), value, reason }
+            }
+            other => other,
+        })
+    }
+
+    /// The present value as text.
+    pub fn get(&self, params: &P) -> String {
+        (self.get)(params)
+    }
+}
+
+pub(super) fn parse<T: std::str::FromStr>(text: &str) -> Result<T> {
+    text.parse().map_err(|_| Error::parameter("", text, format!("not a valid {}", kind::<T>())))
+}
+
+fn kind<T>() -> &'static str {
+    match std::any::type_name::<T>() {
+        "usize" => "whole number",
+        "f32" => "number",
+        "bool" => "choice (true or false)",
+        name => name.rsplit("::").next().unwrap_or(name),
+    }
+}
+
+pub(super) fn print(value: &impl Serialize) -> String {
+    match toml::Value::try_from(value) {
+        Ok(toml::Value::String(s)) => s,
+        // A float parameter was widened from f32 on its way into TOML: print the short form.
+        Ok(toml::Value::Float(f)) => (f as f32).to_string(),
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+/// Makes the one list of a method's parameters.
+macro_rules! parameters {
+    ($params:ty; $($name:literal, $($field:ident).+, $help:literal;)+) => {
+        /// The one list of parameters: flags, plan files and documentation are made from it.
+        pub const PARAMETERS: &[$crate::method::Parameter<$params>] = &[$($crate::method::Parameter {
+            name: $name,
+            help: $help,
+            set: |p, v| { p.$($field).+ = $crate::method::parameter::parse(v)?; Ok(()) },
+            get: |p| $crate::method::parameter::print(&p.$($field).+),
+        }),+];
+    };
+}
+pub(super) use parameters;
+
+/// Reads parameters from TOML over `base`: what the text does not name stays as it is.
+pub(super) fn from_toml<P: Serialize + DeserializeOwned>(text: &str, base: &P) -> Result<P> {
+    let bad = |e: &dyn std::fmt::Display| Error::Parameter {
+        name: "parameter file".into(),
+        value: "TOML".into(),
+        reason: e.to_string().trim_end().to_owned(),
+    };
+    let over: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
+    let mut all = toml::Table::try_from(base).map_err(|e| bad(&e))?;
+    for (key, value) in over {
+        match (all.get_mut(&key), value) {
+            (Some(toml::Value::Table(section)), toml::Value::Table(new)) => section.extend(new),
+            (_, value) => {
+                all.insert(key, value);
+            }
+        }
+    }
+    all.try_into().map_err(|e| bad(&e))
+}
+
+/// `name` must lie in `range`.
+pub(super) fn within<T: PartialOrd + ToString>(
+    name: &str,
+    v: T,
+    range: std::ops::RangeInclusive<T>,
+) -> Result<()> {
+    if range.contains(&v) {
+        return Ok(());
+    }
+    let (low, high) = (range.start().to_string(), range.end().to_string());
+    Err(Error::parameter(name, v, format!("must be from {low} to {high}")))
+}

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::single::{Single, own};
+use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::{Denoiser, Job, Shape, nlm_params};
 use crate::device::{Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
@@ -126,7 +126,7 @@ impl Lane {
         match &mut self.filter {
             Filter::Sequence(sequence) => sequence.push(&Input { planes: &planes, guide: &guide }, control),
             Filter::Copy(waiting) => {
-                waiting.push_back(planes.iter().map(own).collect());
+                waiting.push_back(planes.iter().map(Samples::to_buffer).collect());
                 Ok(())
             }
         }

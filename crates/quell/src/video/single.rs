@@ -18,7 +18,7 @@ pub(super) struct Single {
 
 impl Sequence for Single {
     fn push(&mut self, frame: &Input<'_>, _: &Control) -> Result<()> {
-        self.waiting.push_back(frame.planes.iter().map(own).collect());
+        self.waiting.push_back(frame.planes.iter().map(Samples::to_buffer).collect());
         Ok(())
     }
 
@@ -28,14 +28,5 @@ impl Sequence for Single {
         };
         let from: Vec<Samples<'_>> = frame.iter().map(SampleBuffer::view).collect();
         self.backend.bm3d_samples(&self.plan, &from, self.encoding, to, control)
-    }
-}
-
-/// A copy to keep.
-pub(crate) fn own(samples: &Samples<'_>) -> SampleBuffer {
-    match samples {
-        Samples::U8(v) => SampleBuffer::U8(v.to_vec()),
-        Samples::U16(v) => SampleBuffer::U16(v.to_vec()),
-        Samples::F32(v) => SampleBuffer::F32(v.to_vec()),
     }
 }

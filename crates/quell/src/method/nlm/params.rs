@@ -45,13 +45,17 @@ impl Weight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Center {
-    /// As much as the best of the others, and 1 where all others weigh nothing (IPOL 2011).
+    /// As much as the best of the others (IPOL 2011), but at least [`Center::LEAST`]: where nothing is similar, the pixel
+    /// stays as it is instead of being averaged with the least bad.
     Max,
     /// 1 (Goossens et al.).
     One,
 }
 
 impl Center {
+    /// What the reference patch weighs at least.
+    pub const LEAST: f32 = 1e-6;
+
     /// Every rule.
     pub const ALL: [Self; 2] = [Self::Max, Self::One];
 

@@ -7,6 +7,7 @@
 mod args;
 mod bench;
 mod compare;
+mod correlation;
 mod degrade;
 mod denoise;
 mod devices;

@@ -204,10 +204,8 @@ fn bench() -> Command {
         )
         .args(EngineArgs::define("25"))
         .mut_arg("profile", |a| {
-            use quell::bm3d::Profile;
             let all = [("all", "every profile in turn")];
-            let profiles = Profile::ALL.map(|p| (p.name(), super::values::describe(p)));
-            a.value_parser(super::values::names(profiles.into_iter().chain(all)))
+            a.value_parser(super::values::names(super::values::profiles().into_iter().chain(all)))
         })
         .args(ReadingArgs::define())
 }

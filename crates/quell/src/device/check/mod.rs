@@ -5,7 +5,10 @@
 //! reference itself.
 
 mod cases;
+mod nlm;
 mod picture;
+
+pub use nlm::{NLM_TOLERANCE, nlm};
 
 use rayon::prelude::*;
 use serde::Serialize;

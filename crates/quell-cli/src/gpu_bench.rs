@@ -174,7 +174,7 @@ fn measure(
     Ok((measured, result))
 }
 
-fn median(values: &[f32]) -> f64 {
+pub(crate) fn median(values: &[f32]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f32::total_cmp);
     match sorted.len() {

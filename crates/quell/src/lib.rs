@@ -42,5 +42,5 @@ pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, Job, Resolved, Sigma};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
-pub use method::{Method, bm3d, nlm};
+pub use method::{Method, bm3d, isoline, nlm};
 pub use video::{Layout, Stream, VideoFormat, VideoFrame};

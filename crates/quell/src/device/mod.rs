@@ -32,7 +32,7 @@ pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, 
 pub use sequence::{Input, Sequence};
 
 use crate::bm3d::{self, Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result, nlm};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// A device that can carry out plans, on several pictures at once if need be. Planes are on the 0..255 scale, channel
 /// 0 is grouped on.
@@ -115,6 +115,28 @@ pub trait Backend: Send + Sync {
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
         let _ = plan;
         Err(Error::Unsupported(format!("{}: NL-means is not offered", self.info().name)))
+    }
+
+    /// Runs an isoline filter on the planes of one picture, in their own units.
+    fn isoline(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        let _ = (plan, planes, control);
+        Err(Error::Unsupported(format!("{}: isoline filters are not offered", self.info().name)))
+    }
+
+    /// What an isoline filter knows about a picture, as a plane.
+    fn isoline_map(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        map: isoline::Map,
+    ) -> Result<Plane> {
+        let _ = (plan, planes, map);
+        Err(Error::Unsupported(format!("{}: maps of isolines are not offered", self.info().name)))
     }
 
     /// Filters the last but `future` of `frames` `repeat` times with NL-means, from device memory to device memory, and

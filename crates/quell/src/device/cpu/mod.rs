@@ -1,6 +1,7 @@
 //! The processor: SIMD chosen at run time, threads by rayon.
 
 mod bm3d;
+mod isoline;
 mod level;
 mod schedule;
 mod simd;
@@ -17,6 +18,7 @@ pub struct Cpu {
     level: Level,
     tile: usize,
     bm3d: bm3d::Pools,
+    isoline: isoline::Pool,
 }
 
 impl Cpu {
@@ -27,7 +29,13 @@ impl Cpu {
             .thread_name(|i| format!("quell-{i}"))
             .build()
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
-        Ok(Self { pool, level: Level::pick(options.level), tile: options.tile, bm3d: bm3d::Pools::default() })
+        Ok(Self {
+            pool,
+            level: Level::pick(options.level),
+            tile: options.tile,
+            bm3d: bm3d::Pools::default(),
+            isoline: isoline::Pool::default(),
+        })
     }
 }
 
@@ -51,5 +59,23 @@ impl Backend for Cpu {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
+    }
+
+    fn isoline(
+        &self,
+        plan: &crate::isoline::Plan,
+        planes: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        self.pool.install(|| isoline::run(self, plan, planes, control))
+    }
+
+    fn isoline_map(
+        &self,
+        plan: &crate::isoline::Plan,
+        planes: &[PlaneView<'_>],
+        map: crate::isoline::Map,
+    ) -> Result<Plane> {
+        self.pool.install(|| isoline::map(self, plan, planes, map))
     }
 }

@@ -1,0 +1,143 @@
+//! Means over a square around every pixel of a part of a picture. Sums are made anew for every pixel, not kept running:
+//! they are the same wherever the parts begin.
+
+use std::ops::Range;
+
+use super::padded::Layout;
+use crate::device::cpu::simd::Simd;
+
+/// A part of a picture and what its squares reach, in buffers with rows of `wide` samples that begin left of the part.
+pub(super) struct Part {
+    layout: Layout,
+    first: usize,
+    rows: usize,
+    columns: Range<usize>,
+    radius: usize,
+    /// Columns of the buffer before the part, a multiple of 8.
+    left: usize,
+    /// Columns of the buffer.
+    pub(super) wide: usize,
+    /// Rows of the picture that the squares reach: the first, and how many.
+    top: usize,
+    pub(super) tall: usize,
+}
+
+impl Part {
+    /// `columns` must begin at a multiple of 8.
+    pub(super) fn new(
+        layout: Layout,
+        first: usize,
+        rows: usize,
+        columns: Range<usize>,
+        radius: usize,
+    ) -> Self {
+        let left = radius.next_multiple_of(8);
+        let top = first.saturating_sub(radius);
+        let bottom = (first + rows + radius).min(layout.height);
+        let wide = columns.len().next_multiple_of(8) + 2 * left;
+        Self { layout, first, rows, columns, radius, left, wide, top, tall: bottom - top }
+    }
+
+    /// The vectors of the part, as columns of the buffer.
+    pub(super) fn vectors(&self) -> impl Iterator<Item = usize> + use<> {
+        (self.left..self.left + self.columns.len()).step_by(8)
+    }
+
+    /// The column of the picture that is column `x` of the buffer.
+    pub(super) fn column(&self, x: usize) -> usize {
+        self.columns.start + x - self.left
+    }
+
+    /// The row of the buffer that is the part's row `y`.
+    pub(super) fn inside(&self, y: usize) -> usize {
+        self.first + y - self.top
+    }
+
+    /// Where the part's row `y` and the buffer's column `x` are in a band.
+    pub(super) fn to(&self, y: usize, x: usize) -> usize {
+        y * self.layout.stride + self.layout.margin + self.column(x)
+    }
+}
+
+/// Buffers for the sums of one part.
+pub(super) struct BoxSums {
+    line: Vec<f32>,
+    across: Vec<f32>,
+}
+
+impl BoxSums {
+    pub(super) fn new(part: &Part) -> Self {
+        Self { line: vec![0.0; part.wide], across: vec![0.0; part.wide * part.tall] }
+    }
+
+    /// The means of `value(row of the buffer, column of the buffer, index in a plane)` over squares. Values outside of
+    /// the picture are those of its edge. `out` has a row of `wide` for each row of the part.
+    #[inline(always)]
+    pub(super) fn means<S: Simd>(
+        &mut self,
+        part: &Part,
+        mut value: impl FnMut(usize, usize, usize) -> S::F32,
+        out: &mut [f32],
+    ) {
+        let Part { layout, radius, left, wide, .. } = *part;
+        assert!(out.len() >= part.rows * wide && self.across.len() >= part.tall * wide);
+        assert!(self.line.len() >= wide && left >= radius);
+        let side = 2 * radius + 1;
+        for row in 0..part.tall {
+            // Only columns inside of the picture: values beyond its borders are not what a filter sees there.
+            for x in (0..wide).step_by(8) {
+                let Some(column) = (part.columns.start + x).checked_sub(left) else { continue };
+                if column < layout.width {
+                    let v = value(row, x, layout.index(part.top + row, column));
+                    // SAFETY: `line` has `wide` samples, a multiple of 8.
+                    unsafe { S::store(self.line.as_mut_ptr().add(x), v) };
+                }
+            }
+            if part.columns.start == 0 {
+                let edge = self.line[left];
+                self.line[left - radius..left].fill(edge);
+            }
+            let end = left + layout.width - part.columns.start;
+            if end < wide {
+                let edge = self.line[end - 1];
+                self.line[end..wide.min(end + radius)].fill(edge);
+            }
+            for x in part.vectors() {
+                // SAFETY: the vectors of a part are `left` columns or more, so `radius`, from both ends of the line.
+                unsafe {
+                    let p = self.line.as_ptr().add(x - radius);
+                    let mut sum = S::load(p);
+                    for i in 1..side {
+                        sum = S::add(sum, S::load(p.add(i)));
+                    }
+                    S::store(self.across.as_mut_ptr().add(row * wide + x), sum);
+                }
+            }
+        }
+        let area = S::splat(1.0 / (side * side) as f32);
+        for y in 0..part.rows {
+            let above = (part.first + y).saturating_sub(radius) - part.top;
+            let below = (part.first + y + radius).min(layout.height - 1) - part.top;
+            // How often the first and the last row count, where the square goes beyond the picture.
+            let upper = radius - (part.first + y).min(radius);
+            let lower = (part.first + y + radius).saturating_sub(layout.height - 1);
+            for x in part.vectors() {
+                // SAFETY: rows `above` to `below` are among the `tall` of `across`; `out` was checked.
+                unsafe {
+                    let p = self.across.as_ptr().add(x);
+                    let mut sum = S::load(p.add(above * wide));
+                    for row in above + 1..=below {
+                        sum = S::add(sum, S::load(p.add(row * wide)));
+                    }
+                    if upper > 0 {
+                        sum = S::fma(S::splat(upper as f32), S::load(p.add(above * wide)), sum);
+                    }
+                    if lower > 0 {
+                        sum = S::fma(S::splat(lower as f32), S::load(p.add(below * wide)), sum);
+                    }
+                    S::store(out.as_mut_ptr().add(y * wide + x), S::mul(sum, area));
+                }
+            }
+        }
+    }
+}

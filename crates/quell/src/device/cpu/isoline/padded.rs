@@ -1,0 +1,176 @@
+//! Planes with a margin of edge samples, so that kernels need no code for borders.
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use crate::{Plane, PlaneView};
+
+/// Lanes that kernels may write or read beyond the last column.
+const LANES: usize = 8;
+
+/// Memory of planes that are no longer in use: a video's next frame finds it in place.
+#[derive(Default)]
+pub(in super::super) struct Pool {
+    spare: Mutex<Vec<Vec<f32>>>,
+}
+
+impl Pool {
+    fn take(&self, length: usize) -> Vec<f32> {
+        let mut spare = self.spare.lock().unwrap_or_else(|e| e.into_inner());
+        let fits = spare.iter().position(|b| b.len() == length);
+        if let Some(i) = fits {
+            return spare.swap_remove(i);
+        }
+        // Another size: what is there will not be used again.
+        spare.clear();
+        drop(spare);
+        vec![0.0; length]
+    }
+
+    fn give(&self, buffer: Vec<f32>) {
+        let mut spare = self.spare.lock().unwrap_or_else(|e| e.into_inner());
+        spare.push(buffer);
+    }
+}
+
+/// The geometry of every plane of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Layout {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    /// Columns and rows around the picture.
+    pub(super) margin: usize,
+    /// Samples from row to row.
+    pub(super) stride: usize,
+}
+
+impl Layout {
+    pub(super) fn new(width: usize, height: usize, margin: usize) -> Self {
+        Self { width, height, margin, stride: width.next_multiple_of(LANES) + 2 * margin }
+    }
+
+    fn length(&self) -> usize {
+        // Lanes beyond the last column of the last row.
+        self.stride * (self.height + 2 * self.margin) + LANES
+    }
+
+    /// Where the pixel in row `y` and column `x` is.
+    pub(super) fn index(&self, y: usize, x: usize) -> usize {
+        (y + self.margin) * self.stride + self.margin + x
+    }
+
+    /// Samples from a pixel to another one.
+    pub(super) fn offset(&self, dy: i32, dx: i32) -> isize {
+        dy as isize * self.stride as isize + dx as isize
+    }
+}
+
+/// A plane with its margin.
+pub(super) struct Padded<'a> {
+    pub(super) layout: Layout,
+    data: Vec<f32>,
+    pool: &'a Pool,
+}
+
+impl Drop for Padded<'_> {
+    fn drop(&mut self) {
+        self.pool.give(std::mem::take(&mut self.data));
+    }
+}
+
+/// Some rows of several planes, to write into: for each plane, rows `stride` apart, margins included.
+pub(super) struct Band<'a> {
+    pub(super) first: usize,
+    pub(super) rows: usize,
+    pub(super) planes: Vec<&'a mut [f32]>,
+}
+
+impl<'a> Padded<'a> {
+    /// A plane with unspecified samples.
+    pub(super) fn new(layout: Layout, pool: &'a Pool) -> Self {
+        Self { layout, data: pool.take(layout.length()), pool }
+    }
+
+    /// A copy of a plane, less `offset`.
+    pub(super) fn copy(view: &PlaneView<'_>, layout: Layout, offset: f32, pool: &'a Pool) -> Self {
+        let mut all = [Self::new(layout, pool)];
+        each_band(&mut all, 32, |band| {
+            for y in 0..band.rows {
+                let row = &mut band.planes[0][y * layout.stride + layout.margin..][..layout.width];
+                for (to, from) in row.iter_mut().zip(view.row(band.first + y)) {
+                    *to = from - offset;
+                }
+            }
+        });
+        let [plane] = all;
+        plane
+    }
+
+    pub(super) fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// Row `y` without its margin.
+    pub(super) fn row(&self, y: usize) -> &[f32] {
+        &self.data[self.layout.index(y, 0)..][..self.layout.width]
+    }
+
+    /// Every sample, margins included, becomes `f` of those of two planes.
+    pub(super) fn combine(&mut self, a: &Padded<'_>, b: &Padded<'_>, f: impl Fn(f32, f32) -> f32 + Sync) {
+        let chunk = 64 * self.layout.stride;
+        let inputs = a.data.par_chunks(chunk).zip(b.data.par_chunks(chunk));
+        self.data.par_chunks_mut(chunk).zip(inputs).for_each(|(to, (a, b))| {
+            for (to, (a, b)) in to.iter_mut().zip(a.iter().zip(b)) {
+                *to = f(*a, *b);
+            }
+        });
+    }
+
+    pub(super) fn to_plane(&self) -> Plane {
+        let mut plane = Plane::zeros(self.layout.width, self.layout.height);
+        let rows = plane.as_mut_slice().par_chunks_exact_mut(self.layout.width);
+        rows.enumerate().for_each(|(y, row)| row.copy_from_slice(self.row(y)));
+        plane
+    }
+
+    /// Fills the margin with the samples of the edge.
+    fn close(&mut self) {
+        let Layout { height, margin, stride, .. } = self.layout;
+        let (top, bottom) = (margin * stride, (margin + height - 1) * stride);
+        for y in 0..margin {
+            self.data.copy_within(top..top + stride, y * stride);
+            self.data.copy_within(bottom..bottom + stride, (margin + height + y) * stride);
+        }
+    }
+}
+
+/// Calls `work` with bands of the planes' rows, at once, then fills the margins. What a band holds does not depend on
+/// how many threads there are.
+pub(super) fn each_band(planes: &mut [Padded<'_>], rows: usize, work: impl Fn(&mut Band<'_>) + Sync) {
+    let Some(layout) = planes.first().map(|p| p.layout) else { return };
+    let Layout { width, height, margin, stride } = layout;
+    let count = height.div_ceil(rows);
+    let mut bands: Vec<Band<'_>> = (0..count)
+        .map(|i| Band { first: i * rows, rows: rows.min(height - i * rows), planes: Vec::new() })
+        .collect();
+    for plane in planes.iter_mut() {
+        let inside = &mut plane.data[margin * stride..][..height * stride];
+        for (band, part) in bands.iter_mut().zip(inside.chunks_mut(rows * stride)) {
+            band.planes.push(part);
+        }
+    }
+    bands.into_par_iter().for_each(|mut band| {
+        work(&mut band);
+        for plane in &mut band.planes {
+            for row in plane.chunks_exact_mut(stride) {
+                let (first, last) = (row[margin], row[margin + width - 1]);
+                row[..margin].fill(first);
+                row[margin + width..].fill(last);
+            }
+        }
+    });
+    for plane in planes {
+        plane.close();
+    }
+}

@@ -1,0 +1,230 @@
+//! Parameters of the isoline filters, as a user sets them, and the one list that names them all.
+
+use serde::{Deserialize, Serialize};
+
+use crate::method::parameter::{from_toml, parameters, within};
+use crate::{Error, Result};
+
+/// Which isoline filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Lines of limited deviation, searched from every pixel in every direction (PI-LD).
+    PiLd,
+    /// Lines that follow precomputed directions (PI-PD).
+    PiPd,
+    /// PI-PD at edges, means of neighbourhoods elsewhere.
+    Hybrid,
+    /// All segments around the pixel that fit its level, weighted.
+    Pooled,
+    /// Pooled, and what the residual holds of lines and pixels is put back.
+    Line,
+    /// The same again, guided by the first result.
+    TwoRound,
+}
+
+impl Variant {
+    /// Every variant.
+    pub const ALL: [Self; 6] =
+        [Self::PiLd, Self::PiPd, Self::Hybrid, Self::Pooled, Self::Line, Self::TwoRound];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PiLd => "pi-ld",
+            Self::PiPd => "pi-pd",
+            Self::Hybrid => "hybrid",
+            Self::Pooled => "pooled",
+            Self::Line => "line",
+            Self::TwoRound => "two-round",
+        }
+    }
+
+    /// Whether this is one of the paper's filters, which do not know the noise.
+    pub fn is_blind(self) -> bool {
+        matches!(self, Self::PiLd | Self::PiPd | Self::Hybrid)
+    }
+}
+
+/// What the filter knows about a picture, to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Map {
+    /// The direction of the isoline at every pixel, as an index of [`Patterns`](super::Patterns).
+    Directions,
+    /// In how many of 8 directions the edge detector sees an edge.
+    Edges,
+    /// Pixels that were averaged, by their weights.
+    Lengths,
+}
+
+impl Map {
+    /// Every map.
+    pub const ALL: [Self; 3] = [Self::Directions, Self::Edges, Self::Lengths];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Directions => "directions",
+            Self::Edges => "edges",
+            Self::Lengths => "lengths",
+        }
+    }
+}
+
+macro_rules! from_name {
+    ($type:ty, $what:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = Error;
+            fn from_str(s: &str) -> Result<Self> {
+                Self::ALL.into_iter().find(|v| v.name() == s).ok_or_else(|| {
+                    let names = Self::ALL.map(Self::name).join(", ");
+                    Error::parameter($what, s, format!("one of {names}"))
+                })
+            }
+        }
+    };
+}
+from_name!(Variant, "variant");
+from_name!(Map, "map");
+pub(super) use from_name;
+
+/// All parameters of the isoline filters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Which filter.
+    pub variant: Variant,
+    /// Pixels of a segment, its start excluded, 1 to 10 (l).
+    pub length: usize,
+    /// Pixels of the longest line, its start included (n): it has `(max_length - 1) / length` segments.
+    pub max_length: usize,
+    /// How different a segment may be to be taken (Tmax): a likelihood ratio, about chi-square with one degree.
+    pub threshold: f32,
+    /// How different the two sides of a pixel must be to be an edge (T2max).
+    pub edge_threshold: f32,
+    /// Directions of segments: 8, 16 or 32 (D).
+    pub directions: usize,
+    /// Pixels across a segment, 1 or 3.
+    pub thickness: usize,
+    /// Largest turn from one segment to the next, in directions (PI-LD's Delta, 2; PI-PD: a quarter of a turn).
+    pub turn: usize,
+    /// Deviation of the Gaussian that finds a pixel's own level, in pixels.
+    pub blur: f32,
+    /// Side of the window in which the residual's energy is measured, odd.
+    pub window: usize,
+    /// As `threshold`, in the second round, over the variance of the noise.
+    pub pilot_threshold: f32,
+    /// As `blur`, for what the second round takes as flat.
+    pub pilot_blur: f32,
+    /// As `window`, in the second round.
+    pub pilot_window: usize,
+    /// The part of the noise that the second round takes into account.
+    pub pilot_noise: f32,
+    /// The part of the first round in the result.
+    pub pilot_share: f32,
+}
+
+/// Longest line, its start included.
+const LONGEST: usize = 101;
+
+parameters! {
+    Params;
+    "variant", variant, "pi-ld, pi-pd, hybrid, pooled, line, two-round";
+    "length", length, "pixels of a segment, 1 to 10";
+    "max-length", max_length, "pixels of the longest line";
+    "threshold", threshold, "how different a segment may be to be taken";
+    "edge-threshold", edge_threshold, "how different two sides must be to be an edge";
+    "directions", directions, "directions of segments: 8, 16, 32";
+    "thickness", thickness, "pixels across a segment, 1 or 3";
+    "turn", turn, "largest turn from segment to segment, in directions";
+    "blur", blur, "deviation of the Gaussian that finds a pixel's level";
+    "window", window, "side of the window for the residual's energy, odd";
+    "pilot-threshold", pilot_threshold, "two-round: threshold of the second round";
+    "pilot-blur", pilot_blur, "two-round: blur of the second round";
+    "pilot-window", pilot_window, "two-round: window of the second round";
+    "pilot-noise", pilot_noise, "two-round: part of the noise in the second round";
+    "pilot-share", pilot_share, "two-round: part of the first round in the result";
+}
+
+impl Params {
+    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
+    ///
+    /// ```
+    /// use quell::isoline::{Params, Profile, Variant};
+    /// let base = Profile::Normal.params(25.0, 1);
+    /// let p = Params::from_toml("variant = 'pi-pd'\nmax-length = 50", &base)?;
+    /// assert_eq!((p.variant, p.max_length, p.blur), (Variant::PiPd, 50, base.blur));
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
+        from_toml(text, base)
+    }
+
+    /// As TOML, readable by [`from_toml`](Self::from_toml).
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Checks every parameter.
+    pub fn validate(&self) -> Result<()> {
+        within("length", self.length, 1..=10)?;
+        within("max-length", self.max_length, self.length + 1..=LONGEST)?;
+        within("threshold", self.threshold, 0.01..=1000.0)?;
+        within("edge-threshold", self.edge_threshold, 0.01..=1000.0)?;
+        if ![8, 16, 32].contains(&self.directions) {
+            return Err(Error::parameter("directions", self.directions, "must be 8, 16 or 32"));
+        }
+        if ![1, 3].contains(&self.thickness) {
+            return Err(Error::parameter("thickness", self.thickness, "must be 1 or 3"));
+        }
+        within("turn", self.turn, 0..=self.directions / 2)?;
+        within("blur", self.blur, 0.1..=3.0)?;
+        within("pilot-blur", self.pilot_blur, 0.1..=3.0)?;
+        for (name, side) in [("window", self.window), ("pilot-window", self.pilot_window)] {
+            if side % 2 == 0 || side > 31 {
+                return Err(Error::parameter(name, side, "must be odd and from 1 to 31"));
+            }
+        }
+        within("pilot-threshold", self.pilot_threshold, 0.01..=1000.0)?;
+        within("pilot-noise", self.pilot_noise, 0.001..=10.0)?;
+        within("pilot-share", self.pilot_share, 0.0..=1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isoline::Profile;
+
+    #[test]
+    fn every_field_is_in_the_list_and_round_trips() {
+        let from = Params { pilot_share: 0.25, turn: 3, ..Profile::Paper.params(60.0, 3) };
+        let mut to = Profile::Fast.params(10.0, 1);
+        let table = toml::Table::try_from(&from).unwrap();
+        assert_eq!(table.keys().collect::<Vec<_>>(), PARAMETERS.iter().map(|p| p.name).collect::<Vec<_>>());
+        for p in PARAMETERS {
+            p.set(&mut to, &p.get(&from)).unwrap();
+        }
+        assert_eq!(from, to);
+        assert_eq!(Params::from_toml(&from.to_toml(), &Profile::Fast.params(5.0, 1)).unwrap(), from);
+    }
+
+    #[test]
+    fn errors_name_the_parameter() {
+        let good = Profile::Normal.params(25.0, 1);
+        let message = |p: Params| p.validate().unwrap_err().to_string();
+        assert_eq!(message(Params { length: 11, ..good.clone() }), "length = 11: must be from 1 to 10");
+        assert_eq!(
+            message(Params { length: 5, max_length: 5, ..good.clone() }),
+            "max-length = 5: must be from 6 to 101"
+        );
+        assert_eq!(
+            message(Params { directions: 12, ..good.clone() }),
+            "directions = 12: must be 8, 16 or 32"
+        );
+        assert!(message(Params { blur: f32::NAN, ..good.clone() }).starts_with("blur = NaN"));
+        assert!(message(Params { pilot_window: 2, ..good }).starts_with("pilot-window = 2"));
+        let e = "pi".parse::<Variant>().unwrap_err().to_string();
+        assert_eq!(e, "variant = pi: one of pi-ld, pi-pd, hybrid, pooled, line, two-round");
+    }
+}

@@ -1,0 +1,56 @@
+//! The isoline filters in plain `f64`, to be read beside the paper and [`Plan`]. Slow; every fast path is tested against
+//! it.
+
+mod grid;
+mod likelihood;
+mod lines;
+mod pooled;
+
+use super::{Map, Plan, Variant};
+use crate::{Plane, PlaneView};
+use grid::Grid;
+
+/// Filters the planes of a picture.
+pub fn run(plan: &Plan, planes: &[PlaneView<'_>]) -> Vec<Plane> {
+    filter(plan, planes).planes
+}
+
+/// What the filter knows about a picture.
+pub fn map(plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Plane {
+    match map {
+        Map::Directions => filter(plan, planes).directions,
+        Map::Lengths => filter(plan, planes).lengths,
+        Map::Edges => lines::edges(plan, &Grid::from(&planes[0])).to_plane(),
+    }
+}
+
+/// A picture and how it came about.
+struct Filtered {
+    planes: Vec<Plane>,
+    directions: Plane,
+    lengths: Plane,
+}
+
+fn filter(plan: &Plan, planes: &[PlaneView<'_>]) -> Filtered {
+    let z: Vec<Grid> = planes.iter().map(Grid::from).collect();
+    let result = match plan.variant {
+        Variant::PiLd => lines::limited_deviation(plan, &z),
+        Variant::PiPd => lines::precomputed_directions(plan, &z),
+        Variant::Hybrid => lines::hybrid(plan, &z),
+        Variant::Pooled => pooled::pooled(plan, &z),
+        Variant::Line => pooled::line(plan, &z),
+        Variant::TwoRound => pooled::two_round(plan, &z),
+    };
+    Filtered {
+        planes: result.planes.iter().map(Grid::to_plane).collect(),
+        directions: result.directions.to_plane(),
+        lengths: result.lengths.to_plane(),
+    }
+}
+
+/// The same in `f64`.
+struct Result64 {
+    planes: Vec<Grid>,
+    directions: Grid,
+    lengths: Grid,
+}

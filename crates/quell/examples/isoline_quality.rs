@@ -34,6 +34,8 @@ struct Score {
     result: f64,
     mssim: f64,
     milliseconds: f64,
+    /// Milliseconds that threads have spent on a processor.
+    processor: f64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -103,12 +105,13 @@ fn measure(
                 let parameter = PARAMETERS.iter().find(|p| p.name == name);
                 parameter.ok_or(format!("no parameter {name}"))?.set(&mut params, value)?;
             }
-            let mut score = Score { milliseconds: f64::MAX, ..Score::default() };
+            let mut score = Score { milliseconds: f64::MAX, processor: f64::MAX, ..Score::default() };
             let mut result = None;
             for _ in 0..options.repeat {
-                let start = Instant::now();
+                let (start, before) = (Instant::now(), cpu_seconds());
                 result = Some(denoise(cpu, options, &params, &noisy, sigma)?);
                 score.milliseconds = score.milliseconds.min(start.elapsed().as_secs_f64() * 1e3);
+                score.processor = score.processor.min((cpu_seconds() - before) * 1e3);
             }
             let result = result.ok_or("--repeat must be at least 1")?;
             let peak = |frame: &Frame| {
@@ -131,7 +134,7 @@ fn measure(
     let least = scores.iter().map(|s| s.result - s.noisy).fold(f64::MAX, f64::min);
     let sets: Vec<String> = sets.iter().map(|(n, v)| format!(" {n}={v}")).collect();
     println!(
-        "{} sigma {sigma} {}{}: {:.3} -> {:.3} dB, least gain {least:.3}, MSSIM {:.4}, {:.2} ms",
+        "{} sigma {sigma} {}{}: {:.3} -> {:.3} dB, least gain {least:.3}, MSSIM {:.4}, {:.2} ms ({:.2} CPU ms)",
         folder.file_name().unwrap_or_default().to_string_lossy(),
         variant.name(),
         sets.concat(),
@@ -139,6 +142,7 @@ fn measure(
         mean(|s| s.result),
         mean(|s| s.mssim),
         mean(|s| s.milliseconds),
+        mean(|s| s.processor),
     );
     Ok(())
 }
@@ -202,4 +206,14 @@ fn read(path: &Path, grey: bool) -> Result<Frame, Box<dyn Error>> {
     };
     let data: Vec<f32> = data.into_iter().map(f32::from).collect();
     Ok(Frame::from_interleaved(w, h, channels, &data, 255.0)?)
+}
+
+/// Time that the threads of this process have spent on a processor (0 where the system does not tell).
+fn cpu_seconds() -> f64 {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
+    let nanoseconds = tasks.flatten().filter_map(|t| {
+        let text = std::fs::read_to_string(t.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() * 1e-9
 }

@@ -8,6 +8,7 @@ mod common;
 mod conformance;
 mod control;
 mod input;
+mod isoline;
 mod matching;
 mod parameters;
 mod properties;

@@ -177,7 +177,7 @@ impl Params {
         if ![1, 3].contains(&self.thickness) {
             return Err(Error::parameter("thickness", self.thickness, "must be 1 or 3"));
         }
-        within("turn", self.turn, 0..=self.directions / 2)?;
+        within("turn", self.turn, 0..=16)?;
         within("blur", self.blur, 0.1..=3.0)?;
         within("pilot-blur", self.pilot_blur, 0.1..=3.0)?;
         for (name, side) in [("window", self.window), ("pilot-window", self.pilot_window)] {

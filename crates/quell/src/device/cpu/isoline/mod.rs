@@ -2,10 +2,15 @@
 
 mod blur;
 mod boxes;
+mod deviation;
+mod follow;
+mod likelihood;
 mod lines;
 mod padded;
 mod pool;
 mod restore;
+mod segments;
+mod star;
 
 pub(super) use padded::Pool;
 

@@ -1,6 +1,7 @@
 //! Pooling of segments, eight pixels at a time.
 
 use super::padded::{Band, Layout, Padded};
+use super::segments::total;
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::isoline::{Plan, Pooling};
 
@@ -125,21 +126,5 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
                 }
             }
         }
-    }
-}
-
-/// The sum over the pixels of a segment.
-///
-/// # Safety
-/// Eight samples must be readable at every offset from `p`.
-#[inline(always)]
-unsafe fn total<S: Simd>(p: *const f32, segment: &[isize]) -> S::F32 {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        let mut sum = S::load(p.offset(segment[0]));
-        for &o in &segment[1..] {
-            sum = S::add(sum, S::load(p.offset(o)));
-        }
-        sum
     }
 }

@@ -99,6 +99,7 @@ impl Grid {
     }
 }
 
-fn step((y, x): At, by: Offset) -> At {
+/// The position `by` further on.
+pub(super) fn step((y, x): At, by: Offset) -> At {
     (y + by.dy as isize, x + by.dx as isize)
 }

@@ -1,7 +1,7 @@
 //! quell's own filters: pooled segments, their residual restored along lines, a second round. [`Plan`] defines them.
 
 use super::Result64;
-use super::grid::{At, Grid};
+use super::grid::{At, Grid, step};
 use crate::isoline::{Plan, Pooling, Restoring};
 
 /// Pooling alone.
@@ -67,7 +67,7 @@ fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], level: &Grid, guide: &Grid) 
                     break;
                 }
                 all.push((d, start, weight));
-                start = guide.end(plan, d, start);
+                start = step(start, plan.patterns.end(d));
             }
         }
         all

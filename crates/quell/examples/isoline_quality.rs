@@ -5,7 +5,7 @@
 //! Colour pictures are filtered in opponent space. `--set` values are tried one after the other if there are several.
 //!
 //!     cargo run --release --example isoline_quality -- [--variant line,two-round] [--sigma 25] [--protocol paper]
-//!         [--set threshold=4,6] [--draws 1] [--each] [--grey] [--reference] [--repeat 10 --threads 2] FOLDER…
+//!         [--set threshold=4,6] [--draws 1] [--each] [--grey] [--reference] [--unclip] [--repeat 10 --threads 2] FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use quell::device::cpu::Cpu;
 use quell::device::{Backend, DeviceOptions};
 use quell::isoline::{PARAMETERS, Params, Plan, Variant, reference};
 use quell::metrics::{psnr, ssim};
-use quell::noise::add_gaussian;
+use quell::noise::{Clipping, add_gaussian};
 use quell::{ColorMode, Control, Frame, Plane};
 
 struct Options {
@@ -23,6 +23,7 @@ struct Options {
     each: bool,
     grey: bool,
     reference: bool,
+    unclip: bool,
     draws: u64,
     repeat: usize,
 }
@@ -42,8 +43,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut sigmas, mut folders, mut threads) = (vec![25.0f32], Vec::new(), 0);
     let mut variants = vec![Variant::TwoRound];
     let mut grid: Vec<Vec<(String, String)>> = vec![Vec::new()];
-    let mut options =
-        Options { paper: false, each: false, grey: false, reference: false, draws: 1, repeat: 1 };
+    let mut options = Options {
+        paper: false,
+        each: false,
+        grey: false,
+        reference: false,
+        unclip: false,
+        draws: 1,
+        repeat: 1,
+    };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
@@ -66,6 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--each" => options.each = true,
             "--grey" => options.grey = true,
             "--reference" => options.reference = true,
+            "--unclip" => options.unclip = true,
             _ => folders.push(PathBuf::from(arg)),
         }
     }
@@ -113,7 +122,10 @@ fn measure(
                 score.milliseconds = score.milliseconds.min(start.elapsed().as_secs_f64() * 1e3);
                 score.processor = score.processor.min((cpu_seconds() - before) * 1e3);
             }
-            let result = result.ok_or("--repeat must be at least 1")?;
+            let mut result = result.ok_or("--repeat must be at least 1")?;
+            if options.unclip {
+                result = unclipped(&result, sigma)?;
+            }
             let peak = |frame: &Frame| {
                 let most = frame.planes().iter().flat_map(Plane::as_slice).fold(0.0f32, |a, &b| a.max(b));
                 if options.paper { 20.0 * (f64::from(most) / 255.0).log10() } else { 0.0 }
@@ -165,6 +177,15 @@ fn denoise(cpu: &Cpu, options: &Options, params: &Params, noisy: &Frame, sigma: 
         ColorMode::Opp.inverse(&run(&ColorMode::Opp.forward(&views), &gains)?)
     };
     Frame::new(planes, noisy.white())
+}
+
+/// Without what clipping did to the mean.
+fn unclipped(frame: &Frame, sigma: f32) -> quell::Result<Frame> {
+    let clipping = Clipping::new(sigma, frame.white());
+    let undo = |p: &Plane| {
+        Plane::from_vec(p.width(), p.height(), p.as_slice().iter().map(|&v| clipping.undo(v)).collect())
+    };
+    Frame::new(frame.planes().iter().map(undo).collect::<quell::Result<_>>()?, frame.white())
 }
 
 /// Clipped to 0..255 and rounded.

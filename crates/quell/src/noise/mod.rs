@@ -1,9 +1,11 @@
-//! Noise: estimating it, telling how it is correlated, and adding it for tests.
+//! Noise: estimating it, telling how it is correlated, what clipping made of it, and adding it for tests.
 
+mod clipping;
 pub mod correlated;
 pub mod estimate;
 mod random;
 pub mod synth;
 
+pub use clipping::Clipping;
 pub use estimate::{Estimator, estimate};
 pub use synth::{add_gaussian, add_poisson_gaussian};

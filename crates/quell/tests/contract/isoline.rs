@@ -148,6 +148,23 @@ fn a_device_remembers_nothing() {
 }
 
 #[test]
+fn nothing_beyond_the_halo_matters() {
+    for variant in Variant::ALL {
+        let mut planes = [eight_bit(120, 20, 25.0, 8)];
+        let plan = plan(&Params::of(variant, 25.0, 1), &planes, 25.0);
+        let device = cpu(levels().last().unwrap(), 1, 0);
+        let run =
+            |planes: &[Plane]| device.isoline(&plan, &views(planes), &Control::new()).unwrap().remove(0);
+        let before = run(&planes);
+        planes[0].row_mut(10)[60] = 255.0;
+        let after = run(&planes);
+        let columns = (0..120).filter(|&x| (0..20).any(|y| before.row(y)[x] != after.row(y)[x]));
+        let far = columns.map(|x| x.abs_diff(60)).max().unwrap();
+        assert!(far <= plan.halo(), "{variant:?}: {far} columns away, halo {}", plan.halo());
+    }
+}
+
+#[test]
 fn flat_pictures_stay_as_they_are() {
     let flat = [Plane::from_vec(20, 20, vec![77.0; 400]).unwrap()];
     for variant in Variant::ALL {

@@ -201,7 +201,11 @@ mod tests {
         let from = Params { pilot_share: 0.25, turn: 3, ..Profile::Paper.params(60.0, 3) };
         let mut to = Profile::Fast.params(10.0, 1);
         let table = toml::Table::try_from(&from).unwrap();
-        assert_eq!(table.keys().collect::<Vec<_>>(), PARAMETERS.iter().map(|p| p.name).collect::<Vec<_>>());
+        let mut names = PARAMETERS.iter().map(|p| p.name).collect::<Vec<_>>();
+        let mut fields = table.keys().map(String::as_str).collect::<Vec<_>>();
+        names.sort_unstable();
+        fields.sort_unstable();
+        assert_eq!(fields, names);
         for p in PARAMETERS {
             p.set(&mut to, &p.get(&from)).unwrap();
         }

@@ -170,9 +170,8 @@ impl Plan {
         let pool = chain.max(2);
         let restore = |r: &Restoring| length + 2 * r.radius;
         match self.variant {
-            // The directions along a line were found from segments, too.
-            Variant::PiLd | Variant::PiPd => chain + length,
-            Variant::Hybrid => chain + length,
+            // The directions along a line were found from segments, too, which reach as far as the next one.
+            Variant::PiLd | Variant::PiPd | Variant::Hybrid => chain,
             Variant::Pooled => pool,
             Variant::Line => pool + restore(&self.restore),
             Variant::TwoRound => 2 * pool + restore(&self.restore) + 2 + restore(&self.pilot_restore),

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use quell::device::{self, Backend, DeviceInfo};
+use quell::noise::correlated::Correlation;
 use quell::noise::{self, Estimator};
 use quell::{Cancel, Control, Denoiser, DenoiserBuilder, Frame, Method, Resolved, Stream, VideoFormat};
 
@@ -20,6 +21,8 @@ pub(crate) struct Engine {
     sigma: Option<f32>,
     estimator: Estimator,
     method: Method,
+    /// On the 0..255 scale.
+    correlation: Correlation,
     backend: Arc<dyn Backend>,
     ready: Mutex<Vec<(f32, Arc<Denoiser>)>>,
 }
@@ -33,13 +36,13 @@ impl Engine {
 
     /// The same on a device that is started already.
     pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
-        let (method, builder) = Self::check(args)?;
+        let (method, builder, correlation) = Self::check(args)?;
         let (sigma, estimator) = (args.sigma, args.estimator);
-        Ok(Self { builder, sigma, estimator, method, backend, ready: Mutex::default() })
+        Ok(Self { builder, sigma, estimator, method, correlation, backend, ready: Mutex::default() })
     }
 
     /// What the flags ask for, as far as that can be known without a picture or a device.
-    pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Method, DenoiserBuilder)> {
+    pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Method, DenoiserBuilder, Correlation)> {
         let method = args.method().map_err(|e| explain(args, e))?;
         let mut builder = DenoiserBuilder::new(method).estimate_sigma(args.estimator);
         if let Some(strength) = args.strength {
@@ -52,14 +55,16 @@ impl Engine {
         for (name, value) in &args.sets {
             builder = builder.set(name, value);
         }
+        let correlation = crate::correlation::read(args)?;
+        builder = builder.correlation(correlation.clone());
         builder.check().map_err(|e| explain(args, e))?;
-        Ok((method, builder))
+        Ok((method, builder, correlation))
     }
 
     /// The denoiser for pictures with this white level.
     pub(crate) fn denoiser(&self, white: f32) -> quell::Result<Arc<Denoiser>> {
-        // Without a sigma there is nothing to scale, and one denoiser does for all.
-        let key = if self.sigma.is_some() { white } else { 255.0 };
+        // Without known noise there is nothing to scale, and one denoiser does for all.
+        let key = if self.sigma.is_some() || !self.correlation.is_none() { white } else { 255.0 };
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, denoiser)) = ready.iter().find(|(w, _)| *w == key) {
             return Ok(denoiser.clone());
@@ -68,6 +73,7 @@ impl Engine {
         if let Some(sigma) = self.sigma {
             builder = builder.sigma(sigma * white / 255.0);
         }
+        builder = builder.correlation(self.correlation.scaled(f64::from(white / 255.0)));
         let denoiser = Arc::new(builder.build_on(self.backend.clone())?);
         ready.push((key, denoiser.clone()));
         Ok(denoiser)

@@ -20,6 +20,10 @@ pub(crate) struct EngineArgs {
     pub(crate) sigma: Option<f32>,
     /// How it is estimated.
     pub(crate) estimator: Estimator,
+    /// Covariance of the noise of red, green and blue.
+    pub(crate) noise_cov: Option<Known>,
+    /// Power spectrum of the noise.
+    pub(crate) noise_psd: Option<Known>,
     /// Name of the method.
     pub(crate) method: String,
     /// Name of the profile; `None` is the method's own.
@@ -34,6 +38,19 @@ pub(crate) struct EngineArgs {
     pub(crate) device: Device,
     /// How to work.
     pub(crate) options: DeviceOptions,
+}
+
+/// Something known from a file, or to be estimated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// `auto`.
+    Auto,
+    /// A file.
+    File(PathBuf),
+}
+
+fn known(text: &str) -> Result<Known, std::convert::Infallible> {
+    Ok(if text == "auto" { Known::Auto } else { Known::File(text.into()) })
 }
 
 const FILTERING: &str = "Filtering";
@@ -85,6 +102,12 @@ impl EngineArgs {
                 ]))
                 .default_value("bm3d")
                 .help("Denoising method"),
+            option("noise-cov", "FILE|auto").value_parser(known).hide_short_help(true).help(
+                "Noise is correlated between the colours: its 3 x 3 covariance on the 0..255 scale (nlm)",
+            ),
+            option("noise-psd", "FILE|auto").value_parser(known).hide_short_help(true).help(
+                "Noise is correlated in space: its power spectrum, a float picture of the same size (nlm)",
+            ),
             option("params", "FILE")
                 .value_parser(value_parser!(PathBuf))
                 .hide_short_help(true)
@@ -143,6 +166,8 @@ impl EngineArgs {
         Ok(Self {
             sigma,
             estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
+            noise_cov: one(m, "noise-cov"),
+            noise_psd: one(m, "noise-psd"),
             method: one(m, "method").unwrap_or_default(),
             profile: one(m, "profile"),
             strength: one(m, "strength"),

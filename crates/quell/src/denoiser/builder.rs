@@ -6,6 +6,7 @@ use super::{Denoiser, Job};
 use crate::device::{self, Backend, DeviceOptions};
 use crate::method::Method;
 use crate::noise::Estimator;
+use crate::noise::correlated::Correlation;
 use crate::{ColorMode, Device, Error, Result};
 
 /// The noise of a picture: known, or to be estimated from it.
@@ -15,6 +16,16 @@ pub enum Sigma {
     Auto(Estimator),
     /// The standard deviation in the picture's own units.
     Known(f32),
+}
+
+impl Sigma {
+    /// The deviation, if it is known.
+    pub fn known(self) -> Option<f32> {
+        match self {
+            Self::Auto(_) => None,
+            Self::Known(sigma) => Some(sigma),
+        }
+    }
 }
 
 impl Default for Sigma {
@@ -31,6 +42,7 @@ pub struct DenoiserBuilder {
     pub(super) sets: Vec<(String, String)>,
     pub(crate) sigma: Sigma,
     pub(super) strength: Option<f32>,
+    pub(crate) correlation: Correlation,
     device: Device,
     options: DeviceOptions,
 }
@@ -52,6 +64,21 @@ impl DenoiserBuilder {
     #[must_use]
     pub fn estimate_sigma(mut self, estimator: Estimator) -> Self {
         self.sigma = Sigma::Auto(estimator);
+        self
+    }
+
+    /// Noise that is correlated between channels or in space; NL-means takes it into account. A sigma that is given stays
+    /// the level of the noise, and the correlation counts by its shape.
+    ///
+    /// ```
+    /// use quell::noise::correlated::{Correlation, PsdSource};
+    /// let banding = Correlation { psd: Some(PsdSource::Auto), ..Correlation::default() };
+    /// let denoiser = quell::Denoiser::nlm(Default::default()).correlation(banding).build()?;
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    #[must_use]
+    pub fn correlation(mut self, correlation: Correlation) -> Self {
+        self.correlation = correlation;
         self
     }
 
@@ -141,6 +168,12 @@ impl DenoiserBuilder {
         }
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
+        }
+        if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
+            return Err(Error::Unsupported(format!(
+                "method {} takes noise for white: method nlm knows correlated noise",
+                self.method.name()
+            )));
         }
         Job::check(self)
     }

@@ -1,7 +1,10 @@
 //! From noise and size to parameters and a plan: the one place where methods are told apart.
 
+use std::sync::Arc;
+
 use super::builder::{DenoiserBuilder, check_positive};
 use crate::method::{Method, Parameter};
+use crate::noise::correlated::Whitening;
 use crate::{ColorMode, Error, Result, bm3d, nlm};
 
 /// What will be done, and with which parameters.
@@ -21,6 +24,8 @@ pub enum Job {
         params: nlm::Params,
         /// The plan.
         plan: nlm::Plan,
+        /// Makes the planes that patches are compared on, where the noise is correlated.
+        whitening: Option<Arc<Whitening>>,
     },
 }
 
@@ -29,11 +34,21 @@ pub(crate) struct Shape {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) channels: usize,
-    /// Planes of unit noise to compare patches on, if not the same; for NL-means.
-    pub(crate) guides: usize,
+    /// Planes to compare patches on, if not the same; for NL-means.
+    pub(crate) guide: Guide,
     pub(crate) white: f32,
     /// Of the samples, for BM3D.
     pub(crate) range: (f32, f32),
+}
+
+/// What patches are compared on.
+pub(crate) enum Guide {
+    /// The planes themselves.
+    Own,
+    /// So many planes of unit noise.
+    Unit(usize),
+    /// What whitening makes of the planes.
+    Whitened(Arc<Whitening>),
 }
 
 impl Job {
@@ -61,9 +76,17 @@ impl Job {
             Method::Nlm(profile) => {
                 let params = nlm_params(spec, profile, sigma255, shape.channels)?;
                 let size = (shape.width, shape.height);
-                let noise = strength * if shape.guides > 0 { 1.0 } else { sigma };
-                let plan = nlm::Plan::new(&params, size, shape.channels, shape.guides, shape.white, noise)?;
-                Self::Nlm { params, plan }
+                let new = |guides, noise: f32| {
+                    nlm::Plan::new(&params, size, shape.channels, guides, shape.white, noise * strength)
+                };
+                let (plan, whitening) = match &shape.guide {
+                    Guide::Own => (new(0, sigma)?, None),
+                    Guide::Unit(guides) => (new(*guides, 1.0)?, None),
+                    Guide::Whitened(w) => {
+                        (new(w.guides(), 1.0)?.with_guide_noise(w.noise()), Some(w.clone()))
+                    }
+                };
+                Self::Nlm { params, plan, whitening }
             }
         })
     }

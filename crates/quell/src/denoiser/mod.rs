@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Sigma};
 pub use job::Job;
-pub(crate) use job::{Shape, nlm_params};
+pub(crate) use job::{Guide, Shape, nlm_params};
 
 use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
 use crate::method::Method;
+use crate::noise::correlated::Whitening;
 use crate::noise::estimate;
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, Result, bm3d, nlm};
 
@@ -89,9 +90,16 @@ impl Denoiser {
     pub fn resolve<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Option<Resolved>> {
         let frame = frame.into();
         frame.check_finite()?;
-        let sigma = match self.spec.sigma {
-            Sigma::Known(s) => s,
-            Sigma::Auto(estimator) => estimate(&frame, estimator)?,
+        let correlation = &self.spec.correlation;
+        let (sigma, guide) = if correlation.is_none() {
+            let sigma = match self.spec.sigma {
+                Sigma::Known(s) => s,
+                Sigma::Auto(estimator) => estimate(&frame, estimator)?,
+            };
+            (sigma, Guide::Own)
+        } else {
+            let whitening = correlation.resolve(&frame, self.spec.sigma.known())?;
+            (whitening.sigma(), Guide::Whitened(Arc::new(whitening)))
         };
         if sigma <= 0.0 {
             return Ok(None);
@@ -100,7 +108,7 @@ impl Denoiser {
             width: frame.width(),
             height: frame.height(),
             channels: frame.channels(),
-            guides: 0,
+            guide,
             white: frame.white(),
             range: frame.range(),
         };
@@ -141,7 +149,9 @@ impl Denoiser {
         }
         let planes = match &resolved.job {
             Job::Bm3d { params, plan } => self.filter_bm3d(&frame, params.color, plan, control)?,
-            Job::Nlm { plan, .. } => self.filter_nlm(&frame, plan, control)?,
+            Job::Nlm { plan, whitening, .. } => {
+                self.filter_nlm(&frame, plan, whitening.as_deref(), control)?
+            }
         };
         Frame::new(planes, frame.white())
     }
@@ -174,7 +184,13 @@ impl Denoiser {
     }
 
     /// A picture is a video of one frame.
-    fn filter_nlm(&self, frame: &FrameView<'_>, plan: &nlm::Plan, control: &Control) -> Result<Vec<Plane>> {
+    fn filter_nlm(
+        &self,
+        frame: &FrameView<'_>,
+        plan: &nlm::Plan,
+        whitening: Option<&Whitening>,
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
         let floats: Vec<Plane> = frame.planes().iter().map(|p| p.to_plane()).collect();
         // GPUs have a quicker way for bytes.
         let bytes = (frame.white() == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());
@@ -186,8 +202,10 @@ impl Denoiser {
         let mut out: Vec<Plane> =
             frame.planes().iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
         let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
+        let guide = whitening.map(|w| w.guide(frame.planes())).transpose()?.unwrap_or_default();
+        let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p.as_slice())).collect();
         let mut sequence = self.backend.nlm(plan)?;
-        sequence.push(&Input { planes: &samples, guide: &[] }, control)?;
+        sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
         sequence.pull(&mut to, control)?;
         Ok(out)
     }

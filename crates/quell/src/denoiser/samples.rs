@@ -1,7 +1,7 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
 use super::builder::check_positive;
-use super::{Denoiser, Job, Resolved, Shape, Sigma};
+use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma};
 use crate::device::{DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::typical_range;
 use crate::{ColorMode, Control, Error, Result};
@@ -156,6 +156,11 @@ impl Denoiser {
             )));
         }
         check_positive("white", white)?;
+        if !self.spec.correlation.is_none() {
+            return Err(Error::Unsupported(
+                "samples are filtered for white noise: use frames or a stream".into(),
+            ));
+        }
         let Sigma::Known(sigma) = self.spec.sigma else {
             return Err(Error::parameter("sigma", "auto", "must be given for samples"));
         };
@@ -164,7 +169,7 @@ impl Denoiser {
             SampleFormat::F32 => false,
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
-        self.plan(sigma, &Shape { width, height, channels, guides: 0, white, range })
+        self.plan(sigma, &Shape { width, height, channels, guide: Guide::Own, white, range })
     }
 }
 

@@ -2,19 +2,21 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Job, Shape, nlm_params};
+use crate::denoiser::{Denoiser, Guide, Job, Shape, nlm_params};
 use crate::device::{Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::method::Method;
 use crate::nlm::Chroma;
-use crate::{Control, Result};
+use crate::noise::correlated::Whitening;
+use crate::{Control, Error, FrameView, Plane, Result};
 
 /// Some planes of every frame.
 pub(super) struct Lane {
     planes: Range<usize>,
-    guide: Vec<Guide>,
+    compared: Compared,
     /// Where the guide planes of the present frame are made.
     made: Vec<Vec<f32>>,
     filter: Filter,
@@ -26,48 +28,99 @@ enum Filter {
     Copy(VecDeque<Vec<SampleBuffer>>),
 }
 
-/// A plane of unit noise that patches are compared on.
+/// What the planes of a lane are compared on.
+enum Compared {
+    /// Themselves.
+    Own,
+    /// Planes of unit noise.
+    Unit(Vec<Unit>),
+    /// What whitening makes of them.
+    Whitened(Arc<Whitening>),
+}
+
+/// A plane of unit noise.
 #[derive(Clone, Copy)]
-enum Guide {
+enum Unit {
     /// A plane times this.
     Plane(usize, f32),
     /// Luma at the resolution of chroma, times this.
     SmallLuma(f32),
 }
 
-/// Cuts the frames of a video into lanes; `sigma` is the noise of every plane in its own units, 0 for none.
-pub(super) fn lanes(denoiser: &Denoiser, format: &VideoFormat, sigma: &[f32]) -> Result<Vec<Lane>> {
-    let own = |planes: Range<usize>| Lane::new(denoiser, format, planes, Vec::new(), sigma);
-    let alone = || (0..sigma.len()).map(|p| own(p..p + 1)).collect::<Result<Vec<_>>>();
-    let Method::Nlm(profile) = denoiser.spec.method else {
-        return if format.layout == Layout::Rgb { Ok(vec![own(0..3)?]) } else { alone() };
+/// Cuts the frames of a video into lanes. `sigma` is the noise of every plane in its own units, 0 for none; how it is
+/// correlated is found out from the `first` frame.
+pub(super) fn lanes(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    sigma: &[f32],
+) -> Result<Vec<Lane>> {
+    let lane = |planes: Range<usize>, compared| {
+        let noise = sigma[planes.start];
+        Lane::new(denoiser, format, planes, compared, noise)
     };
-    let unit = |p: usize| Guide::Plane(p, 1.0 / sigma[p]);
-    match format.layout {
-        Layout::Mono => alone(),
+    let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
+    let Method::Nlm(profile) = denoiser.spec.method else {
+        return if format.layout == Layout::Rgb { Ok(vec![lane(0..3, Compared::Own)?]) } else { alone() };
+    };
+    let unit = |p: usize| Unit::Plane(p, 1.0 / sigma[p]);
+    let small = matches!(format.layout, Layout::Yuv420 | Layout::Yuv422);
+    let together = if small { 0..1 } else { 0..sigma.len() };
+    let first_lane = if !denoiser.spec.correlation.is_none() {
+        whitened(denoiser, format, first, together)?
+    } else if sigma[together.clone()].iter().all(|s| *s == sigma[0]) {
+        lane(together, Compared::Own)?
+    } else if sigma.iter().all(|s| *s > 0.0) {
         // One distance over all planes needs equal noise in all of them.
-        Layout::Rgb | Layout::Yuv444 if sigma.iter().all(|s| *s == sigma[0]) => Ok(vec![own(0..3)?]),
-        Layout::Rgb | Layout::Yuv444 if sigma.iter().all(|s| *s > 0.0) => {
-            Ok(vec![Lane::new(denoiser, format, 0..3, (0..3).map(unit).collect(), sigma)?])
-        }
-        Layout::Rgb | Layout::Yuv444 => alone(),
-        Layout::Yuv420 | Layout::Yuv422 => {
-            let (x, y) = format.layout.subsampling();
-            // The mean of n samples has the root of n times less noise.
-            let small = Guide::SmallLuma(((x * y) as f32).sqrt() / sigma[0]);
-            let rule = nlm_params(&denoiser.spec, profile, 25.0, 1)?.chroma;
-            if sigma.contains(&0.0) {
-                return alone();
-            }
-            let guide = match rule {
-                Chroma::Joint => vec![small, unit(1), unit(2)],
-                Chroma::Luma => vec![small],
-                Chroma::Own if sigma[1] == sigma[2] => Vec::new(),
-                Chroma::Own => vec![unit(1), unit(2)],
-            };
-            Ok(vec![own(0..1)?, Lane::new(denoiser, format, 1..3, guide, sigma)?])
-        }
+        lane(together.clone(), Compared::Unit(together.map(unit).collect()))?
+    } else {
+        return alone();
+    };
+    if !small {
+        return Ok(vec![first_lane]);
     }
+    if sigma.contains(&0.0) {
+        return Ok(vec![first_lane, lane(1..2, Compared::Own)?, lane(2..3, Compared::Own)?]);
+    }
+    let (x, y) = format.layout.subsampling();
+    // The mean of n samples has the root of n times less noise.
+    let small_luma = Unit::SmallLuma(((x * y) as f32).sqrt() / sigma[0]);
+    let compared = match nlm_params(&denoiser.spec, profile, 25.0, 1)?.chroma {
+        Chroma::Joint => Compared::Unit(vec![small_luma, unit(1), unit(2)]),
+        Chroma::Luma => Compared::Unit(vec![small_luma]),
+        Chroma::Own if sigma[1] == sigma[2] => Compared::Own,
+        Chroma::Own => Compared::Unit(vec![unit(1), unit(2)]),
+    };
+    Ok(vec![first_lane, lane(1..3, compared)?])
+}
+
+/// Planes of correlated noise.
+fn whitened(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    planes: Range<usize>,
+) -> Result<Lane> {
+    let correlation = &denoiser.spec.correlation;
+    if correlation.covariance.is_some() && planes.len() < 3 {
+        return Err(Error::Unsupported(format!(
+            "the covariance of channels needs RGB or 4:4:4 video, this is {}",
+            format.layout.name()
+        )));
+    }
+    let floats = float_planes(format, first, planes.clone())?;
+    let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
+    let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma.known())?);
+    let noise = whitening.sigma();
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
+}
+
+fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
+    let plane = |p: usize| {
+        let (width, height) = format.plane_size(p);
+        Plane::from_vec(width, height, frame.planes[p].view().to_floats(1.0))
+    };
+    planes.map(plane).collect()
 }
 
 impl Lane {
@@ -75,49 +128,59 @@ impl Lane {
         denoiser: &Denoiser,
         format: &VideoFormat,
         planes: Range<usize>,
-        guide: Vec<Guide>,
-        sigma: &[f32],
+        compared: Compared,
+        noise: f32,
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
+        let (guide, made) = match &compared {
+            Compared::Own => (Guide::Own, 0),
+            Compared::Unit(units) => (Guide::Unit(units.len()), units.len()),
+            Compared::Whitened(w) => (Guide::Whitened(w.clone()), w.guides()),
+        };
+        let made = vec![vec![0.0; width * height]; made];
         let shape = Shape {
             width,
             height,
             channels: planes.len(),
-            guides: guide.len(),
+            guide,
             white: format.white,
             range: (0.0, format.white),
         };
-        let made = vec![vec![0.0; width * height]; guide.len()];
-        let noise = sigma[planes.start];
         if noise == 0.0 {
-            return Ok(Self {
-                planes,
-                guide: Vec::new(),
-                made: Vec::new(),
-                filter: Filter::Copy(VecDeque::new()),
-            });
+            let filter = Filter::Copy(VecDeque::new());
+            return Ok(Self { planes, compared: Compared::Own, made: Vec::new(), filter });
         }
         let filter: Box<dyn Sequence> = match Job::new(&denoiser.spec, &shape, noise)? {
             Job::Nlm { plan, .. } => denoiser.backend.nlm(&plan)?,
-            Job::Bm3d { plan, params } => Box::new(Single {
-                backend: denoiser.backend.clone(),
-                plan,
-                encoding: Encoding {
-                    white: format.white,
-                    color: (planes.len() == 3).then_some(params.color),
-                },
-                waiting: VecDeque::new(),
-            }),
+            Job::Bm3d { plan, params } => {
+                let color = (planes.len() == 3).then_some(params.color);
+                Box::new(Single {
+                    backend: denoiser.backend.clone(),
+                    plan,
+                    encoding: Encoding { white: format.white, color },
+                    waiting: VecDeque::new(),
+                })
+            }
         };
-        Ok(Self { planes, guide, made, filter: Filter::Sequence(filter) })
+        Ok(Self { planes, compared, made, filter: Filter::Sequence(filter) })
     }
 
     /// Takes the planes of the next frame.
     pub(super) fn push(&mut self, format: &VideoFormat, frame: &VideoFrame, control: &Control) -> Result<()> {
-        for (guide, to) in self.guide.iter().zip(&mut self.made) {
-            match *guide {
-                Guide::Plane(p, scale) => scaled(frame.planes[p].view(), scale, to),
-                Guide::SmallLuma(scale) => small_luma(format, frame.planes[0].view(), scale, to),
+        match &self.compared {
+            Compared::Own => {}
+            Compared::Unit(units) => {
+                for (unit, to) in units.iter().zip(&mut self.made) {
+                    match *unit {
+                        Unit::Plane(p, scale) => scaled(frame.planes[p].view(), scale, to),
+                        Unit::SmallLuma(scale) => small_luma(format, frame.planes[0].view(), scale, to),
+                    }
+                }
+            }
+            Compared::Whitened(whitening) => {
+                let floats = float_planes(format, frame, self.planes.clone())?;
+                let guide = whitening.guide(&floats.iter().map(Plane::view).collect::<Vec<_>>())?;
+                self.made = guide.into_iter().map(Plane::into_vec).collect();
             }
         }
         let planes: Vec<Samples<'_>> =

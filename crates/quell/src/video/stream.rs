@@ -97,7 +97,7 @@ impl Stream {
         self.failed = true;
         if self.lanes.is_empty() {
             self.sigma = self.noise(&frame)?;
-            self.lanes = lanes(&self.denoiser, &self.format, &self.sigma)?;
+            self.lanes = lanes(&self.denoiser, &self.format, &frame, &self.sigma)?;
         }
         let (format, control) = (&self.format, &self.control);
         side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {

@@ -12,6 +12,7 @@ use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, EngineArgs};
+use crate::clip_bench;
 use crate::engine::Engine;
 use crate::failure::{Exit, Failure};
 use crate::gpu_bench;
@@ -66,6 +67,9 @@ pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     device::on_notice(|line| report::message(&format!("note: {line}")));
     let backend: Arc<dyn Backend> = device::open(args.engine.device, args.engine.options)?.into();
     let info = backend.info();
+    if let Some(clip) = &args.clip {
+        return clip_bench::run(args, clip, &backend, &info, cancel);
+    }
     let engines = profiles.iter().map(|p| Engine::on(&of(p), backend.clone()));
     let engines = engines.collect::<anyhow::Result<Vec<Engine>>>()?;
     if info.kind != Kind::Cpu {

@@ -6,6 +6,7 @@
 
 mod args;
 mod bench;
+mod clip_bench;
 mod compare;
 mod correlation;
 mod degrade;

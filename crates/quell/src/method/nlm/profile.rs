@@ -54,8 +54,19 @@ impl Profile {
             ..bisquare(patch, search, h)
         };
         match self {
-            Self::Fast => Params { center: Center::Max, ..bisquare(5, 13, 1.8) },
-            Self::Normal => patchwise(7, 21, 0.45),
+            // Tuned on four pictures of Set12 from sigma 5 to 75.
+            Self::Fast => {
+                let (patch, h) = if sigma <= 30.0 { (3, 2.5) } else { (5, 2.0) };
+                Params { center: Center::Max, ..bisquare(patch, 13, h) }
+            }
+            Self::Normal => {
+                let (patch, h) = match sigma {
+                    s if s <= 15.0 => (5, 0.56),
+                    s if s <= 35.0 => (7, 0.48),
+                    _ => (9, 0.40),
+                };
+                patchwise(patch, 21, h)
+            }
             // IPOL 2011, tables 1 and 2.
             Self::Ipol => {
                 let (patch, search, h) = match (channels, sigma) {

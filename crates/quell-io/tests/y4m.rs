@@ -212,6 +212,7 @@ fn frames_that_are_not_where_they_should_be_are_an_error() {
     assert_eq!(refusal(&garbage), damaged);
     let endless = [b"YUV4MPEG2 W2 H2 Cmono\nFRAME\nabcdFRAME ".to_vec(), vec![b'x'; 100_000]].concat();
     assert_eq!(refusal(&endless), "the parameters of frame 2 have no end");
+    assert_eq!(refusal(b"YUV4MPEG2 W1 H1 Cmono\nFRAME \xff\na"), "the parameters of frame 1 are no text");
 }
 
 #[test]

@@ -70,7 +70,7 @@ Exit codes: 0 done, 1 a file failed, 2 the command line makes no sense, 130 inte
 fn command() -> Command {
     denoise::define(Command::new("quell"))
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Removes noise from pictures")
+        .about("Removes noise from pictures and video")
         .long_about(
             "Removes noise from pictures with BM3D. Reads and writes PNG, JPEG, TIFF, WebP, PNM, PFM, OpenEXR \
              and NumPy files; bit depth, colour profile and metadata are kept.",

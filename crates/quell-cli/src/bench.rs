@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use anyhow::Context;
 use cpu_time::ProcessTime;
-use quell::bm3d::Profile;
 use quell::device::{self, Backend, Kind};
 use quell::metrics::{psnr, ssim};
-use quell::{Cancel, Control, Denoiser, Frame, Plane, noise};
+use quell::{Cancel, Control, Denoiser, Frame, Method, Plane, noise};
 use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, EngineArgs};
+use crate::clip_bench;
 use crate::engine::Engine;
 use crate::failure::{Exit, Failure};
 use crate::gpu_bench;
@@ -49,21 +49,27 @@ const RUNS: u32 = 3;
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
-    let profiles: Vec<&str> = match args.engine.profile.as_str() {
-        "all" => Profile::ALL.iter().map(|p| p.name()).collect(),
-        one => vec![one],
+    let profiles: Vec<Option<String>> = match args.engine.profile.as_deref() {
+        Some("all") => {
+            let method = Method::named(&args.engine.method, None)?;
+            method.profiles().into_iter().map(|p| Some(p.profile().to_owned())).collect()
+        }
+        one => vec![one.map(str::to_owned)],
     };
     if profiles.len() * args.sizes.len().max(1) > 1 && args.output.is_some() {
         return Err(
             Failure::usage("--output takes the result of one profile and size, not of several").into()
         );
     }
-    let of = |profile: &str| EngineArgs { profile: profile.to_owned(), ..args.engine.clone() };
+    let of = |profile: &Option<String>| EngineArgs { profile: profile.clone(), ..args.engine.clone() };
     // What the command line gets wrong is said before a device is started.
     profiles.iter().try_for_each(|p| Engine::check(&of(p)).map(|_| ()))?;
     device::on_notice(|line| report::message(&format!("note: {line}")));
     let backend: Arc<dyn Backend> = device::open(args.engine.device, args.engine.options)?.into();
     let info = backend.info();
+    if let Some(clip) = &args.clip {
+        return clip_bench::run(args, clip, &backend, &info, cancel);
+    }
     let engines = profiles.iter().map(|p| Engine::on(&of(p), backend.clone()));
     let engines = engines.collect::<anyhow::Result<Vec<Engine>>>()?;
     if info.kind != Kind::Cpu {

@@ -126,6 +126,7 @@ struct Found {
     /// Noise of every page.
     sigmas: Vec<Option<f32>>,
     estimated: bool,
+    method: String,
     profile: String,
     device: String,
     seconds: f64,
@@ -226,6 +227,7 @@ impl Work<'_> {
             sigma: None,
             sigmas: Vec::with_capacity(pages),
             estimated: self.engine.estimates(),
+            method: self.engine.method().to_owned(),
             profile: self.engine.profile().to_owned(),
             device: String::new(),
             seconds: 0.0,
@@ -363,13 +365,18 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
         text += &format!("# {}{page}: {shape}, {}\n", path.display(), noise(&[sigma], estimated));
         if let Some(r) = resolved.filter(|_| sigma.is_some()) {
-            text += &format!("# profile {}, device {}\n", engine.profile(), engine.device().name);
+            text += &format!(
+                "# method {}, profile {}, device {}\n",
+                engine.method(),
+                engine.profile(),
+                engine.device().name
+            );
             text += &format!(
                 "# filtered for sigma {:.2}, {} pixels around each tile\n",
                 r.sigma255,
-                r.plan.halo()
+                r.job.halo()
             );
-            text += &r.params.to_toml();
+            text += &r.job.to_toml();
         }
     }
     Ok(text)

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use quell::bm3d::Profile;
 use quell::device::{self, Backend, DeviceInfo};
+use quell::noise::correlated::Correlation;
 use quell::noise::{self, Estimator};
-use quell::{Denoiser, DenoiserBuilder, Frame, Resolved};
+use quell::{Cancel, Control, Denoiser, DenoiserBuilder, Frame, Method, Resolved, Stream, VideoFormat};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
@@ -20,7 +20,9 @@ pub(crate) struct Engine {
     builder: DenoiserBuilder,
     sigma: Option<f32>,
     estimator: Estimator,
-    profile: Profile,
+    method: Method,
+    /// On the 0..255 scale.
+    correlation: Correlation,
     backend: Arc<dyn Backend>,
     ready: Mutex<Vec<(f32, Arc<Denoiser>)>>,
 }
@@ -34,15 +36,15 @@ impl Engine {
 
     /// The same on a device that is started already.
     pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
-        let (profile, builder) = Self::check(args)?;
+        let (method, builder, correlation) = Self::check(args)?;
         let (sigma, estimator) = (args.sigma, args.estimator);
-        Ok(Self { builder, sigma, estimator, profile, backend, ready: Mutex::default() })
+        Ok(Self { builder, sigma, estimator, method, correlation, backend, ready: Mutex::default() })
     }
 
     /// What the flags ask for, as far as that can be known without a picture or a device.
-    pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Profile, DenoiserBuilder)> {
-        let profile: Profile = args.profile.parse()?;
-        let mut builder = Denoiser::bm3d(profile).estimate_sigma(args.estimator);
+    pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Method, DenoiserBuilder, Correlation)> {
+        let method = args.method().map_err(|e| explain(args, e))?;
+        let mut builder = DenoiserBuilder::new(method).estimate_sigma(args.estimator);
         if let Some(strength) = args.strength {
             builder = builder.strength(strength);
         }
@@ -53,14 +55,16 @@ impl Engine {
         for (name, value) in &args.sets {
             builder = builder.set(name, value);
         }
+        let correlation = crate::correlation::read(args)?;
+        builder = builder.correlation(correlation.clone());
         builder.check().map_err(|e| explain(args, e))?;
-        Ok((profile, builder))
+        Ok((method, builder, correlation))
     }
 
     /// The denoiser for pictures with this white level.
     pub(crate) fn denoiser(&self, white: f32) -> quell::Result<Arc<Denoiser>> {
-        // Without a sigma there is nothing to scale, and one denoiser does for all.
-        let key = if self.sigma.is_some() { white } else { 255.0 };
+        // Without known noise there is nothing to scale, and one denoiser does for all.
+        let key = if self.sigma.is_some() || !self.correlation.is_none() { white } else { 255.0 };
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, denoiser)) = ready.iter().find(|(w, _)| *w == key) {
             return Ok(denoiser.clone());
@@ -69,14 +73,25 @@ impl Engine {
         if let Some(sigma) = self.sigma {
             builder = builder.sigma(sigma * white / 255.0);
         }
+        builder = builder.correlation(self.correlation.scaled(f64::from(white / 255.0)));
         let denoiser = Arc::new(builder.build_on(self.backend.clone())?);
         ready.push((key, denoiser.clone()));
         Ok(denoiser)
     }
 
+    /// Name of the method.
+    pub(crate) fn method(&self) -> &'static str {
+        self.method.name()
+    }
+
     /// Name of the profile.
     pub(crate) fn profile(&self) -> &'static str {
-        self.profile.name()
+        self.method.profile()
+    }
+
+    /// The denoiser for a video of this format, at work.
+    pub(crate) fn stream(&self, format: VideoFormat, cancel: &Cancel) -> quell::Result<Stream> {
+        self.denoiser(format.white)?.stream_with(format, Control::new().with_cancel(cancel.clone()))
     }
 
     /// The device that is used.
@@ -116,6 +131,9 @@ fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
             let from_flag = args.sets.iter().find(|(n, v)| *n == name && *v == value);
             let what = match (from_flag, &args.params) {
                 (Some((n, _)), _) => format!("--{} {value}: {reason}", flag(n)),
+                (None, _) if name == "profile" => {
+                    format!("--profile {value}: method {} has {}", args.method, reason.replace("one of ", ""))
+                }
                 (None, Some(file)) if name == "parameter file" => format!("{}: {reason}", file.display()),
                 (None, Some(file)) => format!("{}: {name} = {value}: {reason}", file.display()),
                 (None, None) => format!("{name} = {value}: {reason}"),

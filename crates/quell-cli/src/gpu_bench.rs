@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Context;
 use quell::device::{DeviceInfo, SampleBuffer, SampleFormat, Samples, SamplesMut, Timing};
 use quell::metrics::psnr;
-use quell::{Cancel, Control, Denoiser, Error, Frame, Plane};
+use quell::{Cancel, Control, Denoiser, Error, Frame, Layout, Plane, VideoFormat};
 use quell_io::WriteOptions;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -144,7 +144,11 @@ fn measure(
     };
     let frames = args.stream.unwrap_or(FRAMES);
     let different: Vec<Stored> = (0..DIFFERENT).map(|i| stored.shifted(i)).collect();
-    let stream_fps = (frames > 0).then(|| stream(&denoiser, &different, frames, cancel)).transpose()?;
+    let fps = || match engine.method() {
+        "nlm" => video(&denoiser, &different, frames, cancel),
+        _ => stream(&denoiser, &different, frames, cancel),
+    };
+    let stream_fps = (frames > 0).then(fps).transpose()?;
     let Timing { total_ms, stages, device_bytes } = timing.clone().unwrap_or_default();
     let median_ms = timing.is_some().then(|| median(&total_ms));
     let measured = Measured {
@@ -170,7 +174,7 @@ fn measure(
     Ok((measured, result))
 }
 
-fn median(values: &[f32]) -> f64 {
+pub(crate) fn median(values: &[f32]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f32::total_cmp);
     match sorted.len() {
@@ -240,6 +244,26 @@ pub(crate) fn stream(
     })
 }
 
+/// Frames per second of a video, host to host: one frame after the other, each with those around it.
+fn video(denoiser: &Denoiser, frames: &[Stored], count: usize, cancel: &Cancel) -> anyhow::Result<f64> {
+    let format = frames[0].video();
+    let mut stream = denoiser.stream_with(format, Control::new().with_cancel(cancel.clone()))?;
+    let mut seconds = 0.0;
+    let mut spare = format.frame();
+    // The first frames, which have fewer around them, are not measured.
+    let warm = 8 + stream.latency();
+    for i in 0..count + warm {
+        spare.planes.clone_from(&frames[i % frames.len()].planes);
+        let started = Instant::now();
+        let out = stream.push(spare)?;
+        if i >= warm {
+            seconds += started.elapsed().as_secs_f64();
+        }
+        spare = out.unwrap_or_else(|| format.frame());
+    }
+    Ok(count as f64 / seconds)
+}
+
 /// A picture as its samples are stored.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
@@ -263,6 +287,18 @@ impl Stored {
     /// The sample value of white.
     pub(crate) fn white(&self) -> f32 {
         self.format.white()
+    }
+
+    /// As a frame of a video.
+    fn video(&self) -> VideoFormat {
+        let layout = if self.planes.len() == 1 { Layout::Mono } else { Layout::Rgb };
+        VideoFormat {
+            width: self.width,
+            height: self.height,
+            layout,
+            sample: self.format,
+            white: self.white(),
+        }
     }
 
     /// The same picture moved down by some rows: another frame that costs as much.

@@ -6,7 +6,9 @@
 
 mod args;
 mod bench;
+mod clip_bench;
 mod compare;
+mod correlation;
 mod degrade;
 mod denoise;
 mod devices;

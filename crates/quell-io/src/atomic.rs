@@ -18,8 +18,10 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes the temporary files of writes in progress. For signal handlers: the process must end afterwards.
+/// Removes the temporary files of writes in progress, and ends programs that write such files. For signal handlers:
+/// the process must end afterwards.
 pub fn remove_unfinished() {
+    crate::video::stop_all();
     for path in unfinished().drain(..) {
         // Nothing can be done about a failure while the process ends.
         let _ = fs::remove_file(path);
@@ -33,11 +35,11 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn create(folder: &Path) -> io::Result<(Self, File)> {
+    fn create(folder: &Path, suffix: &str) -> io::Result<(Self, File)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         loop {
             let n = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".quell-{}-{n}.tmp", std::process::id()));
+            let path = folder.join(format!(".quell-{}-{n}.tmp{suffix}", std::process::id()));
             // Registered first, so that a signal in between leaves nothing behind.
             unfinished().push(path.clone());
             match OpenOptions::new().write(true).create_new(true).open(&path) {
@@ -68,40 +70,69 @@ pub(crate) trait Sink: Write + Seek {}
 
 impl<T: Write + Seek> Sink for T {}
 
-/// Lets `fill` write a file and puts it in place of `target` only when that succeeded.
-pub(crate) fn replace<T>(target: &Path, fill: impl FnOnce(&mut dyn Sink) -> Result<T>) -> Result<T> {
-    // A symbolic link is followed, so that it still points to the picture afterwards.
-    let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
-    let old = fs::metadata(&target).ok();
-    if let Some(old) = &old
-        && !old.is_file()
-    {
-        if old.is_dir() {
-            return Err(Error::Io(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")));
+/// A file that takes its name when it is complete; dropped before that, it is removed.
+pub(crate) struct Pending {
+    temporary: Temporary,
+    target: PathBuf,
+    old: Option<fs::Permissions>,
+}
+
+impl Pending {
+    /// Opens a file beside `target`, whose temporary name ends in `suffix`. What is there but no file (a pipe, a
+    /// device) must be written to, not replaced: it is opened itself.
+    pub(crate) fn create(target: &Path, suffix: &str) -> Result<(Option<Self>, File)> {
+        // A symbolic link is followed, so that it still points to the picture afterwards.
+        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let old = fs::metadata(&target).ok();
+        if let Some(old) = &old
+            && !old.is_file()
+        {
+            if old.is_dir() {
+                return Err(Error::Io(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")));
+            }
+            return Ok((None, OpenOptions::new().write(true).open(&target)?));
         }
-        // Pipes and devices must be written to, not replaced; they cannot seek.
-        let mut buffer = Cursor::new(Vec::new());
-        let value = fill(&mut buffer)?;
-        OpenOptions::new().write(true).open(&target)?.write_all(buffer.get_ref())?;
-        return Ok(value);
+        let folder = match target.parent() {
+            Some(p) if !p.as_os_str().is_empty() => p,
+            _ => Path::new("."),
+        };
+        let (temporary, file) = Temporary::create(folder, suffix)?;
+        Ok((Some(Self { temporary, target, old: old.map(|o| o.permissions()) }), file))
     }
 
-    let folder = match target.parent() {
-        Some(p) if !p.as_os_str().is_empty() => p,
-        _ => Path::new("."),
+    /// Where it lies until then.
+    pub(crate) fn path(&self) -> &Path {
+        &self.temporary.path
+    }
+
+    /// Puts the file, which must be closed or at least flushed, in its place.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        if let Some(old) = self.old.take() {
+            // Not every file system knows permissions; the content matters more.
+            let _ = fs::set_permissions(&self.temporary.path, old);
+        }
+        fs::rename(&self.temporary.path, &self.target)?;
+        self.temporary.renamed = true;
+        Ok(())
+    }
+}
+
+/// Lets `fill` write a file and puts it in place of `target` only when that succeeded.
+pub(crate) fn replace<T>(target: &Path, fill: impl FnOnce(&mut dyn Sink) -> Result<T>) -> Result<T> {
+    let (pending, mut file) = Pending::create(target, "")?;
+    let Some(pending) = pending else {
+        // Pipes and devices cannot seek.
+        let mut buffer = Cursor::new(Vec::new());
+        let value = fill(&mut buffer)?;
+        file.write_all(buffer.get_ref())?;
+        return Ok(value);
     };
-    let (mut temporary, file) = Temporary::create(folder)?;
     let mut writer = BufWriter::new(file);
     let value = fill(&mut writer)?;
     let file = writer.into_inner().map_err(|e| e.into_error())?;
-    if let Some(old) = old {
-        // Not every file system knows permissions; the picture matters more.
-        let _ = file.set_permissions(old.permissions());
-    }
     file.sync_data()?;
     drop(file);
-    fs::rename(&temporary.path, &target)?;
-    temporary.renamed = true;
+    pending.commit()?;
     Ok(value)
 }
 

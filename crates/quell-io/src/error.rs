@@ -34,6 +34,17 @@ pub enum Error {
     /// The extension of an output file tells no format.
     #[error("{}: the extension tells no picture format", .0.display())]
     UnknownExtension(PathBuf),
+    /// A program that is needed is not there.
+    #[error("{program} was not found, and is needed for {needed}")]
+    NoProgram {
+        /// The name it was looked for by.
+        program: String,
+        /// What it is needed for.
+        needed: String,
+    },
+    /// ffmpeg did not do what it was asked; its own last words.
+    #[error("ffmpeg: {0}")]
+    Ffmpeg(String),
     /// The engine refused the samples.
     #[error(transparent)]
     Frame(#[from] quell::Error),

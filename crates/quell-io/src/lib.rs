@@ -38,6 +38,8 @@
 //! Rounding and clipping happen only when integers are written; float is written as it is. What a format
 //! cannot hold is converted by the white level, and [`write()`] says so.
 //!
+//! Clips are read and written frame by frame: [`video`].
+//!
 //! Nothing is ever half-written: a file appears under its name only when it is complete.
 //! Sizes are checked against [`ReadOptions::max_pixels`] before memory is taken.
 
@@ -49,6 +51,7 @@ mod error;
 mod exif;
 mod picture;
 mod sniff;
+pub mod video;
 
 pub use atomic::remove_unfinished;
 pub use error::{Error, Result};

@@ -33,14 +33,27 @@ pub(crate) fn describe(bytes: &[u8]) -> String {
     if let Some(name) = foreign(bytes) {
         return format!("{name}, which is not supported; convert it to PNG or TIFF first");
     }
+    format!("not a picture: {}", beginning(bytes))
+}
+
+/// What a stream that is not YUV4MPEG2 looks like.
+pub(crate) fn describe_stream(bytes: &[u8]) -> String {
+    match foreign(bytes) {
+        _ if bytes.is_empty() => "the stream is empty".into(),
+        Some(name) if bytes.len() > 8 => format!("not a YUV4MPEG2 stream, but {name}"),
+        _ => format!("not a YUV4MPEG2 stream: {}", beginning(bytes)),
+    }
+}
+
+fn beginning(bytes: &[u8]) -> String {
     let start = &bytes[..bytes.len().min(16)];
     let printable = |b: &u8| b.is_ascii_graphic() || b.is_ascii_whitespace();
     if start.iter().all(printable) {
         let text = String::from_utf8_lossy(start);
-        return format!("not a picture: text that begins {:?}", text.trim_end());
+        return format!("text that begins {:?}", text.trim_end());
     }
     let hex: Vec<String> = start.iter().take(8).map(|b| format!("{b:02x}")).collect();
-    format!("not a picture: begins with the bytes {}", hex.join(" "))
+    format!("begins with the bytes {}", hex.join(" "))
 }
 
 /// Formats that people may well try.

@@ -38,9 +38,9 @@ pub mod video;
 
 pub use color::ColorMode;
 pub use control::{Cancel, Control, Progress, ProgressFn};
-pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, Resolved, Sigma};
+pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, Job, Resolved, Sigma};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
-pub use method::{bm3d, nlm};
-pub use video::{Layout, VideoFormat, VideoFrame};
+pub use method::{Method, bm3d, nlm};
+pub use video::{Layout, Stream, VideoFormat, VideoFrame};

@@ -66,6 +66,8 @@ pub(crate) struct DegradeArgs {
 pub(crate) struct BenchArgs {
     /// The noisy picture; `None` makes one.
     pub(crate) input: Option<PathBuf>,
+    /// A clip for the table of Goossens et al.
+    pub(crate) clip: Option<PathBuf>,
     /// Sizes of the made pictures.
     pub(crate) sizes: Vec<(usize, usize)>,
     /// The made pictures have colours.
@@ -169,6 +171,9 @@ fn bench() -> Command {
         .args(
             [
                 file("input", "FILE").long("input").help("A noisy picture [default: one is made]"),
+                file("clip", "VIDEO").long("clip").conflicts_with_all(["input", "size", "rgb", "reference"]).help(
+                    "A clean clip: fps and PSNR of NL-means for every window of table 1 of Goossens et al.",
+                ),
                 option("size", "WxH,...")
                     .value_parser(size)
                     .value_delimiter(',')
@@ -204,10 +209,8 @@ fn bench() -> Command {
         )
         .args(EngineArgs::define("25"))
         .mut_arg("profile", |a| {
-            use quell::bm3d::Profile;
             let all = [("all", "every profile in turn")];
-            let profiles = Profile::ALL.map(|p| (p.name(), super::values::describe(p)));
-            a.value_parser(super::values::names(profiles.into_iter().chain(all)))
+            a.value_parser(super::values::names(super::values::profiles().into_iter().chain(all)))
         })
         .args(ReadingArgs::define())
 }
@@ -261,6 +264,7 @@ impl BenchArgs {
     pub(super) fn from_matches(m: &ArgMatches) -> Result<Self, Failure> {
         Ok(Self {
             input: one(m, "input"),
+            clip: one(m, "clip"),
             sizes: many(m, "size"),
             rgb: on(m, "rgb"),
             sample: one(m, "sample").unwrap_or(SampleFormat::U8),

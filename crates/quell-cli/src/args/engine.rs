@@ -4,14 +4,13 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, value_parser};
-use quell::bm3d::{PARAMETERS, Params, Profile};
 use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
 use quell::method::Parameter;
 use quell::noise::Estimator;
-use quell::{ColorMode, Device};
+use quell::{ColorMode, Device, Method, bm3d, nlm};
 
-use super::values::{describe, names, one, option, parsed, positive, sigma};
+use super::values::{names, one, option, parsed, positive, profiles, sigma};
 use crate::failure::Failure;
 
 /// How to filter.
@@ -21,8 +20,14 @@ pub(crate) struct EngineArgs {
     pub(crate) sigma: Option<f32>,
     /// How it is estimated.
     pub(crate) estimator: Estimator,
-    /// Name of the profile.
-    pub(crate) profile: String,
+    /// Covariance of the noise of red, green and blue.
+    pub(crate) noise_cov: Option<Known>,
+    /// Power spectrum of the noise.
+    pub(crate) noise_psd: Option<Known>,
+    /// Name of the method.
+    pub(crate) method: String,
+    /// Name of the profile; `None` is the method's own.
+    pub(crate) profile: Option<String>,
     /// Factor on the noise.
     pub(crate) strength: Option<f32>,
     /// A file of parameters over the profile.
@@ -35,11 +40,30 @@ pub(crate) struct EngineArgs {
     pub(crate) options: DeviceOptions,
 }
 
+/// Something known from a file, or to be estimated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// `auto`.
+    Auto,
+    /// A file.
+    File(PathBuf),
+}
+
+fn known(text: &str) -> Result<Known, std::convert::Infallible> {
+    Ok(if text == "auto" { Known::Auto } else { Known::File(text.into()) })
+}
+
 const FILTERING: &str = "Filtering";
 const WORK: &str = "Work";
-const ADVANCED: &str = "Advanced (every parameter)";
+const NLM: &str = "Parameters of --method nlm";
+const BM3D: &str = "Parameters of --method bm3d";
 
 impl EngineArgs {
+    /// The method and its profile.
+    pub(crate) fn method(&self) -> quell::Result<Method> {
+        Method::named(&self.method, self.profile.as_deref())
+    }
+
     /// The flags; `sigma_default` differs between commands.
     pub(super) fn define(sigma_default: &'static str) -> Vec<Arg> {
         let mut args = vec![
@@ -52,9 +76,8 @@ impl EngineArgs {
                      estimate it from each picture",
                 ),
             option("profile", "NAME")
-                .value_parser(names(Profile::ALL.map(|p| (p.name(), describe(p)))))
-                .default_value(Profile::default().name())
-                .help("Quality against speed"),
+                .value_parser(names(profiles()))
+                .help("Quality against speed [default: normal]"),
             option("strength", "F")
                 .value_parser(positive)
                 .help("Filter as for F times the noise [default: 1]"),
@@ -65,6 +88,7 @@ impl EngineArgs {
             parameter("color")
                 .value_name("MODE")
                 .value_parser(names(ColorMode::ALL.map(|m| (m.name(), describe_color(m)))))
+                .hide_short_help(true)
                 .help("Colour space for RGB [default: opp]"),
             option("estimator", "NAME")
                 .value_parser(names(Estimator::ALL.map(|e| (e.name(), describe_estimator(e)))))
@@ -72,10 +96,18 @@ impl EngineArgs {
                 .hide_short_help(true)
                 .help("How the noise is estimated when --sigma is auto"),
             option("method", "NAME")
-                .value_parser(names([("bm3d", "block matching and 3-D filtering (Dabov et al. 2007)")]))
+                .value_parser(names([
+                    ("bm3d", "block matching and 3-D filtering (Dabov et al. 2007); the best"),
+                    ("nlm", "non-local means (Buades et al., Goossens et al.); video in real time"),
+                ]))
                 .default_value("bm3d")
-                .hide_short_help(true)
                 .help("Denoising method"),
+            option("noise-cov", "FILE|auto").value_parser(known).hide_short_help(true).help(
+                "Noise is correlated between the colours: its 3 x 3 covariance on the 0..255 scale (nlm)",
+            ),
+            option("noise-psd", "FILE|auto").value_parser(known).hide_short_help(true).help(
+                "Noise is correlated in space: its power spectrum, a float picture of the same size (nlm)",
+            ),
             option("params", "FILE")
                 .value_parser(value_parser!(PathBuf))
                 .hide_short_help(true)
@@ -90,6 +122,7 @@ impl EngineArgs {
                     .help("Where to work: auto, cpu, cuda[:N|:all] or opencl[:N|:all]"),
                 option("threads", "N")
                     .value_parser(value_parser!(u16).range(1..=1024))
+                    .hide_short_help(true)
                     .help("Worker threads [default: one per core]"),
                 option("tile", "N")
                     .value_parser(value_parser!(u32))
@@ -103,13 +136,14 @@ impl EngineArgs {
             ]
             .map(|a| a.help_heading(WORK)),
         );
-        let normal = Profile::Normal.params(25.0);
-        args.extend(PARAMETERS.iter().filter(|p| !is_basic(p)).map(|p| {
-            parameter(p.name)
-                .help(format!("{} [normal: {}]", p.help, p.get(&normal)))
-                .help_heading(ADVANCED)
-                .hide_short_help(true)
+        let normal = nlm::Profile::Normal.params(25.0, 1);
+        args.extend(nlm::PARAMETERS.iter().map(|p| {
+            let frames = matches!(p.name, "past" | "future");
+            advanced(p, &normal, if frames { FILTERING } else { NLM }).hide_short_help(!frames)
         }));
+        let normal = bm3d::Profile::Normal.params(25.0);
+        let rest = bm3d::PARAMETERS.iter().filter(|p| !matches!(p.name, "passes" | "color"));
+        args.extend(rest.map(|p| advanced(p, &normal, BM3D).hide_short_help(true)));
         args
     }
 
@@ -121,8 +155,8 @@ impl EngineArgs {
             return Err(Failure::usage("--estimator has no effect: --sigma gives the noise")
                 .hint("leave one of them out"));
         }
-        let sets: Vec<_> =
-            PARAMETERS.iter().filter_map(|p| Some((p.name, one::<String>(m, p.name)?))).collect();
+        let names = bm3d::PARAMETERS.iter().map(|p| p.name).chain(nlm::PARAMETERS.iter().map(|p| p.name));
+        let sets: Vec<_> = names.filter_map(|name| Some((name, one::<String>(m, name)?))).collect();
         let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
         let of_pass_2 = sets.iter().find(|(n, _)| n.starts_with("wiener.") || *n == "mu2");
         if let (true, Some((name, _))) = (one_pass, of_pass_2) {
@@ -132,7 +166,10 @@ impl EngineArgs {
         Ok(Self {
             sigma,
             estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
-            profile: one(m, "profile").unwrap_or_default(),
+            noise_cov: one(m, "noise-cov"),
+            noise_psd: one(m, "noise-psd"),
+            method: one(m, "method").unwrap_or_default(),
+            profile: one(m, "profile"),
             strength: one(m, "strength"),
             params: one(m, "params"),
             sets,
@@ -156,9 +193,14 @@ fn parameter(name: &'static str) -> Arg {
     option(name, "V").long(flag(name)).allow_hyphen_values(true)
 }
 
-/// Parameters that everybody meets; they are not under the advanced ones.
-fn is_basic(p: &Parameter<Params>) -> bool {
-    matches!(p.name, "passes" | "color")
+/// The flag of a parameter with its value in a profile.
+fn advanced<P>(p: &Parameter<P>, of: &P, heading: &'static str) -> Arg {
+    let arg = parameter(p.name).help(format!("{} [normal: {}]", p.help, p.get(of))).help_heading(heading);
+    // A choice may be named alone.
+    if p.name == "patchwise" || p.name == "correct" {
+        return arg.num_args(0..=1).require_equals(true).default_missing_value("true");
+    }
+    arg
 }
 
 fn describe_color(mode: ColorMode) -> &'static str {

@@ -9,7 +9,7 @@ mod values;
 
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
-pub(crate) use engine::{EngineArgs, flag};
+pub(crate) use engine::{EngineArgs, Known, flag};
 pub(crate) use reading::{NanPolicy, ReadingArgs};
 
 use std::process::ExitCode;

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
-use quell::bm3d::Profile;
 use quell::device::SampleFormat;
 
 use crate::table::Style;
@@ -119,23 +118,27 @@ pub(super) fn names(of: impl IntoIterator<Item = (&'static str, &'static str)>) 
     PossibleValuesParser::new(of.into_iter().map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
-/// A profile in one line.
-pub(super) fn describe(profile: Profile) -> &'static str {
-    match profile {
-        Profile::Fast => "quell's fastest, for previews",
-        Profile::Middle => "most of the quality in a fraction of the time",
-        Profile::Normal => "the published quality",
-        Profile::High => "a little better, three times as slow",
-        Profile::Original => "settings of the GPU thesis, DCT in both passes",
-        Profile::Modified => "settings of the GPU thesis for speed",
-        Profile::Lc => "the BM3D authors' low-complexity profile",
-        Profile::Np => "the BM3D authors' normal profile",
-        Profile::Vn => "the BM3D authors' profile for strong noise",
-    }
+/// Every profile in one line, by name.
+pub(super) fn profiles() -> [(&'static str, &'static str); 11] {
+    [
+        ("fast", "quell's fastest, for previews and video"),
+        ("middle", "most of the quality in a fraction of the time"),
+        ("normal", "bm3d: the published quality; nlm: whole patches"),
+        ("high", "a little better, three times as slow"),
+        ("original", "settings of the GPU thesis, DCT in both passes"),
+        ("modified", "settings of the GPU thesis for speed"),
+        ("lc", "the BM3D authors' low-complexity profile"),
+        ("np", "the BM3D authors' normal profile"),
+        ("vn", "the BM3D authors' profile for strong noise"),
+        ("ipol", "nlm: the table of Buades et al. (IPOL 2011)"),
+        ("goossens", "nlm: settings of Goossens et al. for video"),
+    ]
 }
 
 #[cfg(test)]
 mod tests {
+    use quell::Method;
+
     use super::*;
 
     #[test]
@@ -145,6 +148,15 @@ mod tests {
         for bad in ["0", "-1", "nan", "inf", "1e99", "", "x"] {
             assert!(sigma(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn every_profile_is_listed() {
+        let listed = profiles().map(|(name, _)| name);
+        let methods = Method::NAMES.map(|m| Method::named(m, None).unwrap());
+        let all: Vec<_> = methods.iter().flat_map(|m| m.profiles()).map(Method::profile).collect();
+        assert!(all.iter().all(|name| listed.contains(name)));
+        assert!(listed.iter().all(|name| all.contains(name)));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
-use super::{Denoiser, Resolved, Sigma, check_positive};
-use crate::device::{DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut, Timing};
+use super::builder::check_positive;
+use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma};
+use crate::device::{DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::typical_range;
 use crate::{ColorMode, Control, Error, Result};
 
@@ -44,20 +45,28 @@ impl Denoiser {
         control: &Control,
     ) -> Result<()> {
         same_number(from.len(), to.len())?;
-        let job = self.job(width, height, white, from)?;
+        let job = self.job(width, height, white, from)?.job;
         if let Some(n) = to.iter().map(SamplesMut::len).find(|n| *n != width * height) {
             return Err(Error::Shape(format!("{n} samples cannot take a {width} x {height} plane")));
         }
         let encoding = |color| Encoding { white, color };
-        match (from.len(), job.params.color) {
-            (1, _) => self.backend.bm3d_samples(&job.plan, from, encoding(None), to, control),
+        let (params, plan) = match &job {
+            Job::Bm3d { params, plan } => (params, plan),
+            Job::Nlm { plan, .. } => {
+                let mut sequence = self.backend.nlm(plan)?;
+                sequence.push(&Input { planes: from, guide: &[] }, control)?;
+                return sequence.pull(to, control);
+            }
+        };
+        match (from.len(), params.color) {
+            (1, _) => self.backend.bm3d_samples(plan, from, encoding(None), to, control),
             (_, ColorMode::Independent) => {
                 std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
                     let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
-                    self.backend.bm3d_samples(&job.plan, from, encoding(None), to, &control.section(i, 3))
+                    self.backend.bm3d_samples(plan, from, encoding(None), to, &control.section(i, 3))
                 })
             }
-            (_, mode) => self.backend.bm3d_samples(&job.plan, from, encoding(Some(mode)), to, control),
+            (_, mode) => self.backend.bm3d_samples(plan, from, encoding(Some(mode)), to, control),
         }
     }
 
@@ -77,17 +86,20 @@ impl Denoiser {
         same_number(from.len(), to.len())?;
         from.iter().chain(to).try_for_each(|s| s.check(width))?;
         let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
-        let job = self.plan_samples(width, height, white, &formats, || (0.0, white))?;
+        let job = self.plan_samples(width, height, white, &formats, || (0.0, white))?.job;
         let encoding = |color| Encoding { white, color };
-        match (from.len(), job.params.color) {
-            (1, _) => self.backend.bm3d_device(&job.plan, from, encoding(None), to, control),
+        let Job::Bm3d { params, plan } = &job else {
+            return Err(Error::Unsupported("pictures in device memory are filtered by BM3D only".into()));
+        };
+        match (from.len(), params.color) {
+            (1, _) => self.backend.bm3d_device(plan, from, encoding(None), to, control),
             (_, ColorMode::Independent) => {
                 std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
                     let control = control.section(i, 3);
-                    self.backend.bm3d_device(&job.plan, &[*from], encoding(None), &[*to], &control)
+                    self.backend.bm3d_device(plan, &[*from], encoding(None), &[*to], &control)
                 })
             }
-            (_, mode) => self.backend.bm3d_device(&job.plan, from, encoding(Some(mode)), to, control),
+            (_, mode) => self.backend.bm3d_device(plan, from, encoding(Some(mode)), to, control),
         }
     }
 
@@ -101,12 +113,20 @@ impl Denoiser {
         from: &[Samples<'_>],
         repeat: usize,
     ) -> Result<Timing> {
-        let job = self.job(width, height, white, from)?;
-        let color = (from.len() == 3).then_some(job.params.color);
+        let job = self.job(width, height, white, from)?.job;
+        let (params, plan) = match &job {
+            Job::Bm3d { params, plan } => (params, plan),
+            Job::Nlm { plan, .. } => {
+                // Every frame of the window is the same picture: how long it takes does not depend on that.
+                let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
+                return self.backend.nlm_timed(plan, &frames, repeat);
+            }
+        };
+        let color = (from.len() == 3).then_some(params.color);
         if color == Some(ColorMode::Independent) {
             return Err(Error::Unsupported("channels on their own are timed one by one, as grey".into()));
         }
-        self.backend.bm3d_timed(&job.plan, from, Encoding { white, color }, repeat)
+        self.backend.bm3d_timed(plan, from, Encoding { white, color }, repeat)
     }
 
     /// The job for samples in host memory.
@@ -136,6 +156,11 @@ impl Denoiser {
             )));
         }
         check_positive("white", white)?;
+        if !self.spec.correlation.is_none() {
+            return Err(Error::Unsupported(
+                "samples are filtered for white noise: use frames or a stream".into(),
+            ));
+        }
         let Sigma::Known(sigma) = self.spec.sigma else {
             return Err(Error::parameter("sigma", "auto", "must be given for samples"));
         };
@@ -144,7 +169,7 @@ impl Denoiser {
             SampleFormat::F32 => false,
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
-        self.plan(sigma, width, height, channels, white, range)
+        self.plan(sigma, &Shape { width, height, channels, guide: Guide::Own, white, range })
     }
 }
 

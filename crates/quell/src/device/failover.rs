@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::drivers::{CUDA, Driver, OPENCL, unusable};
+use super::restart::Restarting;
 use super::{
-    Backend, DeviceInfo, DeviceOptions, DeviceSamples, Encoding, Samples, SamplesMut, Timing, cpu, gpu,
+    Backend, DeviceInfo, DeviceOptions, DeviceSamples, Encoding, Input, Samples, SamplesMut, Sequence,
+    Timing, cpu, gpu,
 };
 use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, nlm};
 
 /// While no GPU is started, pictures of fewer pixels than this stay on the processor: starting a GPU would take longer
 /// than filtering them. None as long as no measurement says where that is.
@@ -26,7 +28,17 @@ type Start = Box<dyn Fn() -> Result<Box<dyn Backend>> + Send + Sync>;
 
 /// Devices in order, each started when it is needed and left for good when it fails. The processor is the last, and
 /// also takes the plans that a GPU does not offer.
-pub(super) struct Failover {
+pub(super) struct Failover(Arc<Devices>);
+
+impl std::ops::Deref for Failover {
+    type Target = Devices;
+    fn deref(&self) -> &Devices {
+        &self.0
+    }
+}
+
+/// What pictures and videos in work share.
+pub(super) struct Devices {
     state: Mutex<State>,
     processor: Mutex<Option<Arc<dyn Backend>>>,
     start_processor: Start,
@@ -59,14 +71,16 @@ impl Failover {
     ) -> Self {
         let state =
             State { rest: Box::new(candidates.fuse()), current: None, started: 0, troubles: Vec::new() };
-        Self {
+        Self(Arc::new(Devices {
             state: Mutex::new(state),
             processor: Mutex::default(),
             start_processor: Box::new(processor),
             say: Box::new(say),
-        }
+        }))
     }
+}
 
+impl Devices {
     /// The device in use, started if need be, and its number; no number for the processor.
     fn current(&self) -> Result<(Option<usize>, Arc<dyn Backend>)> {
         let mut state = lock(&self.state);
@@ -105,7 +119,7 @@ impl Failover {
     }
 
     /// Leaves device `number`. With several pictures in work, several threads come here; the first one is heard.
-    fn leave(&self, number: usize, error: &Error) {
+    pub(super) fn leave(&self, number: usize, error: &Error) {
         let mut state = lock(&self.state);
         if state.current.as_ref().is_some_and(|(current, _)| *current == number) {
             state.current = None;
@@ -114,17 +128,25 @@ impl Failover {
     }
 
     /// Does `work` on the device in use; on the next one if that fails, on the processor if it does not offer it.
-    fn attempt<T>(&self, plan: &Plan, mut work: impl FnMut(&dyn Backend) -> Result<T>) -> Result<T> {
-        let small = WORTH_STARTING.is_some_and(|pixels| plan.width * plan.height < pixels);
+    fn attempt<T>(&self, pixels: usize, mut work: impl FnMut(&dyn Backend) -> Result<T>) -> Result<T> {
+        let small = WORTH_STARTING.is_some_and(|worth| pixels < worth);
         if small && lock(&self.state).started == 0 {
             return work(&*self.processor()?);
         }
+        self.start(|b| work(b)).map(|(_, done)| done)
+    }
+
+    /// The same whatever the size, and which device did it: no number for the processor.
+    pub(super) fn start<T>(
+        &self,
+        mut work: impl FnMut(&dyn Backend) -> Result<T>,
+    ) -> Result<(Option<usize>, T)> {
         loop {
             let (number, backend) = self.current()?;
             match (work(&*backend), number) {
                 (Err(e @ Error::Device { .. }), Some(number)) => self.leave(number, &e),
-                (Err(Error::Unsupported(_)), Some(_)) => return work(&*self.processor()?),
-                (done, _) => return done,
+                (Err(Error::Unsupported(_)), Some(_)) => return Ok((None, work(&*self.processor()?)?)),
+                (done, number) => return Ok((number, done?)),
             }
         }
     }
@@ -157,7 +179,7 @@ impl Backend for Failover {
     }
 
     fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        self.attempt(plan, |b| b.bm3d(plan, noisy, control))
+        self.attempt(plan.width * plan.height, |b| b.bm3d(plan, noisy, control))
     }
 
     fn bm3d_samples(
@@ -168,7 +190,7 @@ impl Backend for Failover {
         to: &mut [SamplesMut<'_>],
         control: &Control,
     ) -> Result<()> {
-        self.attempt(plan, |b| b.bm3d_samples(plan, from, encoding, to, control))
+        self.attempt(plan.width * plan.height, |b| b.bm3d_samples(plan, from, encoding, to, control))
     }
 
     /// The picture is in the memory of one device: there is no other one to go on with.
@@ -208,6 +230,15 @@ impl Backend for Failover {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.current()?.1.bm3d_groups(plan, pass, guide)
+    }
+
+    /// Goes on with the next device, in the middle of the video, when one fails.
+    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(Restarting::new(self.0.clone(), plan.clone())?))
+    }
+
+    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.current()?.1.nlm_timed(plan, frames, repeat)
     }
 }
 

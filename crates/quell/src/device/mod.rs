@@ -17,6 +17,7 @@ mod gpu;
 mod info;
 #[cfg(feature = "opencl")]
 mod opencl;
+mod restart;
 mod samples;
 mod sequence;
 mod spread;

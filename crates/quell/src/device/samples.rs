@@ -101,6 +101,15 @@ impl<'a> Samples<'a> {
         }
     }
 
+    /// A copy to keep.
+    pub fn to_buffer(&self) -> SampleBuffer {
+        match self {
+            Self::U8(v) => SampleBuffer::U8(v.to_vec()),
+            Self::U16(v) => SampleBuffer::U16(v.to_vec()),
+            Self::F32(v) => SampleBuffer::F32(v.to_vec()),
+        }
+    }
+
     /// As floats, every sample times `scale`.
     pub fn to_floats(self, scale: f32) -> Vec<f32> {
         match self {

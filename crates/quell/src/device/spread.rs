@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::{
-    Backend, DeviceInfo, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut, Timing, samples,
+    Backend, DeviceInfo, Encoding, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence, Timing,
+    samples,
 };
 use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, nlm};
 
 /// A picture is cut only where each device gets at least this many times the halo in rows of its own: the halo is
 /// computed twice.
@@ -218,6 +219,16 @@ impl Backend for Spread {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.devices[0].bm3d_groups(plan, pass, guide)
+    }
+
+    /// A video stays on one device, the least busy one: its frames depend on each other.
+    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
+        let claim = self.claim(1);
+        self.devices[claim.taken[0]].nlm(plan)
+    }
+
+    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.devices[0].nlm_timed(plan, frames, repeat)
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cpu::Cpu;
-use super::{Backend, DeviceInfo, Kind};
+use super::{Backend, DeviceInfo, Input, Kind, SamplesMut, Sequence};
 use crate::bm3d::Plan;
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, nlm};
 
 /// The processor in the role of a GPU.
 pub(super) struct Fake {
@@ -50,5 +50,39 @@ impl Backend for Fake {
         let out = self.cpu.bm3d(plan, noisy, control)?;
         self.done.fetch_add(1, Ordering::SeqCst);
         Ok(out)
+    }
+
+    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
+        let inner = self.cpu.nlm(plan)?;
+        Ok(Box::new(FakeSequence { inner, name: self.name.clone(), left: self.lost_after }))
+    }
+}
+
+/// A video on it; every frame in or out is work done.
+struct FakeSequence {
+    inner: Box<dyn Sequence>,
+    name: String,
+    left: usize,
+}
+
+impl FakeSequence {
+    fn work(&mut self) -> Result<()> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| Error::Device {
+            device: self.name.clone(),
+            reason: "the device was lost".into(),
+        })?;
+        Ok(())
+    }
+}
+
+impl Sequence for FakeSequence {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        self.work()?;
+        self.inner.push(frame, control)
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.work()?;
+        self.inner.pull(to, control)
     }
 }

@@ -1,5 +1,6 @@
-//! Noise: estimating it, and adding it for tests.
+//! Noise: estimating it, telling how it is correlated, and adding it for tests.
 
+pub mod correlated;
 pub mod estimate;
 mod random;
 pub mod synth;

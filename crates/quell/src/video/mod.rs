@@ -1,5 +1,12 @@
 //! Video: frames as they are stored, and streams of them.
+//!
+//! Every method filters streams: BM3D frame by frame, NL-means with the frames around each. Chroma that is smaller than
+//! luma keeps its resolution.
 
 mod format;
+mod lane;
+mod single;
+mod stream;
 
 pub use format::{Layout, VideoFormat, VideoFrame};
+pub use stream::Stream;

@@ -13,3 +13,4 @@ mod parameters;
 mod properties;
 mod samples;
 mod scale;
+mod video;

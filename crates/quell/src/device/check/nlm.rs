@@ -69,7 +69,13 @@ fn cases(quick: bool) -> Vec<Case> {
         case("reference patch counts one", &Params { center: Center::One, ..base.clone() }, (41, 33)),
         case("distance corrected", &Params { correct: true, h: 1.0, ..base.clone() }, (41, 33)),
         case("no similar patch", &Params { h: 0.02, ..base.clone() }, (41, 33)),
+        float(case(
+            "next to no similar patch",
+            &Params { h: 0.12, weight: Weight::Gauss, ..base.clone() },
+            (41, 33),
+        )),
         float(case("patchwise", &patchwise, (38, 31))),
+        float(case("patchwise, next to no similar patch", &Params { h: 0.1, ..patchwise.clone() }, (38, 31))),
         case("patchwise, 8 bits", &Params { patch: 3, ..patchwise.clone() }, (38, 31)),
         color(case("patchwise RGB", &Params { search: 5, ..patchwise.clone() }, (24, 26))),
         float(Case { guides: 1, ..case("a guide", &base, (35, 30)) }),

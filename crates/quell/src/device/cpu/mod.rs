@@ -2,18 +2,22 @@
 
 mod bm3d;
 mod level;
+mod nlm;
+mod pool;
 mod schedule;
 mod simd;
 
 pub use level::Level;
 
-use super::{Backend, DeviceInfo, DeviceOptions, Kind};
+use std::sync::Arc;
+
+use super::{Backend, DeviceInfo, DeviceOptions, Kind, Sequence};
 use crate::bm3d::{Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// The processor as a device.
 pub struct Cpu {
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     level: Level,
     tile: usize,
     bm3d: bm3d::Pools,
@@ -27,6 +31,7 @@ impl Cpu {
             .thread_name(|i| format!("quell-{i}"))
             .build()
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
+        let pool = Arc::new(pool);
         Ok(Self { pool, level: Level::pick(options.level), tile: options.tile, bm3d: bm3d::Pools::default() })
     }
 }
@@ -51,5 +56,9 @@ impl Backend for Cpu {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
+    }
+
+    fn nlm(&self, plan: &crate::nlm::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(nlm::NlmSequence::new(self, plan)))
     }
 }

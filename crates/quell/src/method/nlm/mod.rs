@@ -10,6 +10,6 @@ mod plan;
 mod profile;
 pub mod reference;
 
-pub use params::{Center, PARAMETERS, Params, Weight};
+pub use params::{Center, Chroma, PARAMETERS, Params, Weight};
 pub use plan::{Plan, fold};
 pub use profile::Profile;

@@ -45,13 +45,17 @@ impl Weight {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Center {
-    /// As much as the best of the others, and 1 where all others weigh nothing (IPOL 2011).
+    /// As much as the best of the others (IPOL 2011), but at least [`Center::LEAST`]: where nothing is similar, the pixel
+    /// stays as it is instead of being averaged with the least bad.
     Max,
     /// 1 (Goossens et al.).
     One,
 }
 
 impl Center {
+    /// What the reference patch weighs at least.
+    pub const LEAST: f32 = 1e-6;
+
     /// Every rule.
     pub const ALL: [Self; 2] = [Self::Max, Self::One];
 
@@ -60,6 +64,32 @@ impl Center {
         match self {
             Self::Max => "max",
             Self::One => "one",
+        }
+    }
+}
+
+/// What the chroma planes of a video are compared on, where they are smaller than luma. They keep their own resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chroma {
+    /// Luma at their resolution, and themselves.
+    Joint,
+    /// Luma at their resolution.
+    Luma,
+    /// Themselves.
+    Own,
+}
+
+impl Chroma {
+    /// Every rule.
+    pub const ALL: [Self; 3] = [Self::Joint, Self::Luma, Self::Own];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Joint => "joint",
+            Self::Luma => "luma",
+            Self::Own => "own",
         }
     }
 }
@@ -79,6 +109,7 @@ macro_rules! from_name {
 }
 from_name!(Weight, "weight");
 from_name!(Center, "center");
+from_name!(Chroma, "chroma");
 pub(super) use from_name;
 
 /// All parameters of NL-means.
@@ -105,6 +136,8 @@ pub struct Params {
     pub past: usize,
     /// Frames after the present one that are searched too: so many frames the result is late (Dfuture).
     pub future: usize,
+    /// What chroma at a lower resolution is compared on.
+    pub chroma: Chroma,
 }
 
 /// Most frames before or after the present one.
@@ -121,6 +154,7 @@ parameters! {
     "patchwise", patchwise, "average whole patches instead of pixels";
     "past", past, "video: frames before the present one to search";
     "future", future, "video: frames after the present one to search, and the delay";
+    "chroma", chroma, "video: what 4:2:0 and 4:2:2 chroma is compared on: joint, luma, own";
 }
 
 impl Params {

@@ -91,6 +91,23 @@ impl Plan {
         })
     }
 
+    /// The plan, made for deviation 1, for guides in which the noise has this variance: less than 1, where they are
+    /// whitened (see [`Whitening::noise`](crate::noise::correlated::Whitening::noise)). Only what noise makes of the
+    /// distance changes; the tolerance of differences beyond it stays.
+    #[must_use]
+    pub fn with_guide_noise(mut self, variance: f32) -> Self {
+        if self.floor > 0.0 {
+            self.floor *= variance;
+        } else if self.weight != Weight::Gauss {
+            // Noise alone makes `noise` of the distance at which the weight is zero. Half of what it lacks is taken off.
+            let side = 2 * self.patch_radius + 1;
+            let compared = if self.guides == 0 { self.channels } else { self.guides };
+            let noise = 2.0 * (side * side * compared) as f32 * self.slope;
+            self.slope /= (1.0 - 0.5 * noise * (1.0 - variance)).max(0.25);
+        }
+        self
+    }
+
     /// The weight of a sum of squared differences.
     pub fn weight_of(&self, ssd: f64) -> f64 {
         self.weight.at((ssd * f64::from(self.slope) - f64::from(self.floor)).max(0.0))

@@ -1,7 +1,7 @@
 //! Named sets of parameters: quell's own and the papers'.
 
 use super::params::from_name;
-use super::{Center, Params, Weight};
+use super::{Center, Chroma, Params, Weight};
 use crate::{Error, Result};
 
 /// A named set of parameters.
@@ -44,6 +44,7 @@ impl Profile {
             patchwise: false,
             past: 0,
             future: 0,
+            chroma: Chroma::Joint,
         };
         let patchwise = |patch, search, h| Params {
             weight: Weight::Gauss,
@@ -53,8 +54,19 @@ impl Profile {
             ..bisquare(patch, search, h)
         };
         match self {
-            Self::Fast => Params { center: Center::Max, ..bisquare(5, 13, 1.8) },
-            Self::Normal => patchwise(7, 21, 0.45),
+            // Tuned on four pictures of Set12 from sigma 5 to 75.
+            Self::Fast => {
+                let (patch, h) = if sigma <= 30.0 { (3, 2.5) } else { (5, 2.0) };
+                Params { center: Center::Max, ..bisquare(patch, 13, h) }
+            }
+            Self::Normal => {
+                let (patch, h) = match sigma {
+                    s if s <= 15.0 => (5, 0.56),
+                    s if s <= 35.0 => (7, 0.48),
+                    _ => (9, 0.40),
+                };
+                patchwise(patch, 21, h)
+            }
             // IPOL 2011, tables 1 and 2.
             Self::Ipol => {
                 let (patch, search, h) = match (channels, sigma) {
@@ -69,13 +81,22 @@ impl Profile {
                 };
                 patchwise(patch, search, h)
             }
-            // B = 4; h = 0.16 for windows beyond 7 x 7, here over 6 sigma^2 at sigma = 25/255. See `Plan::goossens_h`.
-            Self::Goossens => bisquare(9, 11, GOOSSENS_LARGE),
+            Self::Goossens => bisquare(9, 11, goossens_h(11)),
+        }
+    }
+
+    /// What follows from parameters that were set over the profile, where `h` was not.
+    pub(crate) fn follow(self, params: &mut Params) {
+        if self == Self::Goossens {
+            params.h = goossens_h(params.search);
         }
     }
 }
 
-/// h = 0.16 of the paper over the distance that noise of 25/255 makes in three channels.
-const GOOSSENS_LARGE: f32 = 2.77;
+/// The paper's h is 0.13 for windows up to 7 x 7 and 0.16 beyond, for noise of 25/255 in three channels: here it is over
+/// the distance that this noise makes, 6 sigma^2.
+fn goossens_h(search: usize) -> f32 {
+    if search <= 7 { 2.25 } else { 2.77 }
+}
 
 from_name!(Profile, "profile");

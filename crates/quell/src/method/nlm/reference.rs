@@ -62,8 +62,8 @@ fn estimate(plan: &Plan, frames: &[Views<'_>], at: usize, c: (isize, isize), x: 
         }
     }
     let own = match plan.center {
-        Center::Max if best > 0.0 => best,
-        Center::Max | Center::One => 1.0,
+        Center::Max => best.max(Center::LEAST.into()),
+        Center::One => 1.0,
     };
     add(&mut sums, at, (0, 0), own);
     sums.iter().map(|s| s / (total + own)).collect()

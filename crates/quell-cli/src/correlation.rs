@@ -1,0 +1,46 @@
+//! `--noise-cov` and `--noise-psd`: what the files say, on the 0..255 scale.
+
+use std::path::Path;
+
+use anyhow::Context;
+use quell::noise::correlated::{Correlation, CovarianceSource, Psd, PsdSource};
+use quell_io::ReadOptions;
+
+use crate::args::{EngineArgs, Known};
+use crate::failure::{Failure, message};
+
+/// What the flags ask for.
+pub(crate) fn read(args: &EngineArgs) -> anyhow::Result<Correlation> {
+    let covariance = source(args.noise_cov.as_ref(), "--noise-cov", |path| {
+        let text = std::fs::read_to_string(path)?;
+        Ok(CovarianceSource::Known(text.parse()?))
+    })?;
+    let psd = source(args.noise_psd.as_ref(), "--noise-psd", |path| {
+        let picture = quell_io::read(path, &ReadOptions::default())?;
+        let page = picture.pages.into_iter().next().context("the file holds no picture")?;
+        let mut planes = page.frame.into_planes();
+        if planes.len() != 1 {
+            anyhow::bail!("a power spectrum has one channel, this has {}", planes.len());
+        }
+        Ok(PsdSource::Known(Psd::new(planes.remove(0))?))
+    })?;
+    Ok(Correlation {
+        covariance: covariance.map(|c| c.unwrap_or(CovarianceSource::Auto)),
+        psd: psd.map(|p| p.unwrap_or(PsdSource::Auto)),
+    })
+}
+
+/// What a flag asks for: nothing, to find it out, or what is in a file.
+fn source<T>(
+    known: Option<&Known>,
+    flag: &str,
+    load: impl FnOnce(&Path) -> anyhow::Result<T>,
+) -> anyhow::Result<Option<Option<T>>> {
+    match known {
+        None => Ok(None),
+        Some(Known::Auto) => Ok(Some(None)),
+        Some(Known::File(path)) => load(path)
+            .map(|v| Some(Some(v)))
+            .map_err(|e| Failure::usage(format!("{flag} {}: {}", path.display(), message(&e))).into()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Frames out of a container.
+
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::ChildStdout;
+
+use quell::{Layout, VideoFormat, VideoFrame};
+
+use super::GBR;
+use super::probe::{Pixels, Probe};
+use super::tool::{Tool, file, timing_option};
+use crate::video::info::{Origin, VideoInfo};
+use crate::video::y4m::{self, Y4mReader};
+use crate::video::{VideoReadOptions, kind};
+use crate::{Error, Result};
+
+/// ffmpeg that decodes the first video stream of a file.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    tool: Option<Tool>,
+    from: From,
+    info: VideoInfo,
+    frames: Option<u64>,
+    notes: Vec<String>,
+}
+
+/// What comes over the pipe.
+#[derive(Debug)]
+enum From {
+    Y4m(Box<Y4mReader<ChildStdout>>),
+    /// RGB has no place in YUV4MPEG2.
+    Raw(BufReader<ChildStdout>, Vec<u8>),
+}
+
+impl Decoder {
+    /// Starts it, and waits for the header.
+    pub(crate) fn open(path: &Path, options: &VideoReadOptions) -> Result<Self> {
+        let needed = kind::of_files(path);
+        // Its own message is clearer than ffprobe's.
+        std::fs::File::open(path)?;
+        let probe = Probe::of(path, &needed)?;
+        let (width, height, limit) = (probe.width as u64, probe.height as u64, options.max_pixels);
+        if width.saturating_mul(height) > limit {
+            return Err(Error::TooLarge { width, height, limit });
+        }
+        let (layout, bits) = probe.pixels.layout(options.rgb);
+        let mut notes = Vec::new();
+        if probe.pixels.alpha {
+            notes.push("the alpha channel is left out".to_owned());
+        }
+        // The old names of full-range pixels must stay, or ffmpeg would compress the range.
+        let pixels = match probe.pixels.name.as_str() {
+            name if name.starts_with("yuvj4") && layout != Layout::Rgb && !name.starts_with("yuvj440") => {
+                name.to_owned()
+            }
+            _ => Pixels::planar(layout, bits),
+        };
+        let timing = timing_option(&needed)?;
+        let mut args: Vec<OsString> = vec!["-i".into(), file(path), "-map".into(), "0:V:0".into()];
+        let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
+        match probe.rate {
+            Some((n, d)) if probe.variable => {
+                add(&[timing, "cfr", "-r", &format!("{n}/{d}")]);
+                notes.push(format!(
+                    "the frame rate varies: frames are repeated or left out to have {:.6} a second, in step with the sound",
+                    f64::from(n) / f64::from(d)
+                ));
+            }
+            _ => add(&[timing, "passthrough"]),
+        }
+        add(&["-pix_fmt", &pixels, "-strict", "-1"]);
+        add(&["-f", if layout == Layout::Rgb { "rawvideo" } else { "yuv4mpegpipe" }, "pipe:1"]);
+        let (tool, _, stdout) = Tool::start(&args, &needed, false)?;
+        let stdout = stdout.ok_or_else(|| Error::Ffmpeg("no pipe".to_owned()))?;
+        let frames = probe.frames;
+        let (from, mut info) = if layout == Layout::Rgb {
+            let format = VideoFormat::with_bits(probe.width, probe.height, layout, bits)?;
+            let mut info = VideoInfo::new(format);
+            info.rate = probe.rate;
+            (From::Raw(BufReader::with_capacity(1 << 16, stdout), Vec::new()), info)
+        } else {
+            match Y4mReader::new(stdout, limit) {
+                Ok(reader) => {
+                    let info = reader.info().clone();
+                    notes.extend_from_slice(reader.notes());
+                    (From::Y4m(Box::new(reader)), info)
+                }
+                // What ffmpeg says of it is closer to the cause.
+                Err(e) => return Err(tool.wait().err().unwrap_or(e)),
+            }
+        };
+        info.origin = Origin::Container(path.to_owned(), Box::new(probe));
+        Ok(Self { tool: Some(tool), from, info, frames, notes })
+    }
+
+    pub(crate) fn info(&self) -> &VideoInfo {
+        &self.info
+    }
+
+    /// How many frames there will be, as far as the container tells.
+    pub(crate) fn frames(&self) -> Option<u64> {
+        self.frames
+    }
+
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    pub(crate) fn parameters(&self) -> &str {
+        match &self.from {
+            From::Y4m(reader) => reader.parameters(),
+            From::Raw(..) => "",
+        }
+    }
+
+    pub(crate) fn next(&mut self, frame: &mut VideoFrame) -> Result<bool> {
+        if self.tool.is_none() {
+            return Ok(false);
+        }
+        let more = match &mut self.from {
+            From::Y4m(reader) => reader.next(frame),
+            From::Raw(from, bytes) => {
+                if self.info.format.check(frame).is_err() {
+                    *frame = self.info.format.frame();
+                }
+                y4m::load_raw(from, frame, &GBR, bytes).map_err(Error::from)
+            }
+        };
+        if matches!(more, Ok(true)) {
+            return more;
+        }
+        // The end of the stream: what ffmpeg says of it goes before what we make of it.
+        if let Some(tool) = self.tool.take() {
+            let said = tool.wait()?;
+            self.notes.extend(said.iter().map(|s| format!("ffmpeg: {s}")));
+        }
+        more
+    }
+}

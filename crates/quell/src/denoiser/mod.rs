@@ -1,0 +1,223 @@
+//! The builder that most programs need: method, noise, device; then frame in, frame out.
+
+mod builder;
+mod job;
+mod samples;
+
+use std::sync::Arc;
+
+pub use builder::{DenoiserBuilder, Sigma};
+pub use job::Job;
+pub(crate) use job::{Guide, Shape, nlm_params};
+
+use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
+use crate::method::Method;
+use crate::noise::correlated::Whitening;
+use crate::noise::estimate;
+use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, Result, bm3d, nlm};
+
+/// A resolved job: what will be done to one picture.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// Noise of the picture in its own units: as given, or as estimated.
+    pub sigma: f32,
+    /// Noise that is filtered for, on the 0..255 scale: `sigma` scaled, times the strength.
+    pub sigma255: f32,
+    /// Parameters and plan.
+    pub job: Job,
+    /// Channels of the picture; the plan may have fewer.
+    channels: usize,
+}
+
+/// A denoised picture and how it was made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Denoised {
+    /// The picture, in the units of the input.
+    pub frame: Frame,
+    /// What was done; `None` when there was no noise to remove.
+    pub resolved: Option<Resolved>,
+}
+
+/// A denoiser, built once and used for many pictures.
+pub struct Denoiser {
+    pub(crate) spec: DenoiserBuilder,
+    pub(crate) backend: Arc<dyn Backend>,
+}
+
+impl std::fmt::Debug for Denoiser {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Denoiser").field("spec", &self.spec).finish_non_exhaustive()
+    }
+}
+
+impl Denoiser {
+    /// Starts building a BM3D denoiser.
+    pub fn bm3d(profile: bm3d::Profile) -> DenoiserBuilder {
+        DenoiserBuilder::new(Method::Bm3d(profile))
+    }
+
+    /// Starts building an NL-means denoiser.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, nlm::Profile};
+    /// let noisy = Frame::grey(Plane::from_vec(16, 16, vec![100.0; 256])?, 255.0)?;
+    /// let denoiser = Denoiser::nlm(Profile::Fast).sigma(25.0).set("search", "7").build()?;
+    /// assert_eq!(denoiser.denoise(&noisy)?, noisy);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn nlm(profile: nlm::Profile) -> DenoiserBuilder {
+        DenoiserBuilder::new(Method::Nlm(profile))
+    }
+
+    /// The device in use; `auto` starts it to tell.
+    pub fn device(&self) -> device::DeviceInfo {
+        self.backend.info()
+    }
+
+    /// The device itself.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
+    /// Denoises a picture.
+    pub fn denoise<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Frame> {
+        Ok(self.run(frame, &Control::new())?.frame)
+    }
+
+    /// Resolves noise, parameters and plan for a picture without filtering it. `None`: there is no noise.
+    pub fn resolve<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Option<Resolved>> {
+        let frame = frame.into();
+        frame.check_finite()?;
+        let correlation = &self.spec.correlation;
+        let (sigma, guide) = if correlation.is_none() {
+            let sigma = match self.spec.sigma {
+                Sigma::Known(s) => s,
+                Sigma::Auto(estimator) => estimate(&frame, estimator)?,
+            };
+            (sigma, Guide::Own)
+        } else {
+            let whitening = correlation.resolve(&frame, self.spec.sigma.known())?;
+            (whitening.sigma(), Guide::Whitened(Arc::new(whitening)))
+        };
+        if sigma <= 0.0 {
+            return Ok(None);
+        }
+        let shape = Shape {
+            width: frame.width(),
+            height: frame.height(),
+            channels: frame.channels(),
+            guide,
+            white: frame.white(),
+            range: frame.range(),
+        };
+        Ok(Some(self.plan(sigma, &shape)?))
+    }
+
+    /// Parameters and plan for a picture with noise `sigma`, in its own units.
+    fn plan(&self, sigma: f32, shape: &Shape) -> Result<Resolved> {
+        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / shape.white;
+        let job = Job::new(&self.spec, shape, sigma)?;
+        Ok(Resolved { sigma, sigma255, job, channels: shape.channels })
+    }
+
+    /// Denoises a picture, reporting to and listening to `control`.
+    pub fn run<'a>(&self, frame: impl Into<FrameView<'a>>, control: &Control) -> Result<Denoised> {
+        let frame = frame.into();
+        let resolved = self.resolve(frame.clone())?;
+        let frame = match &resolved {
+            Some(job) => self.run_resolved(frame, job, control)?,
+            None => frame.to_frame(),
+        };
+        Ok(Denoised { frame, resolved })
+    }
+
+    /// Denoises the picture that `resolved` was made for.
+    pub fn run_resolved<'a>(
+        &self,
+        frame: impl Into<FrameView<'a>>,
+        resolved: &Resolved,
+        control: &Control,
+    ) -> Result<Frame> {
+        let frame = frame.into();
+        let ((width, height), channels) = (resolved.job.size(), resolved.channels);
+        if (width, height, channels) != (frame.width(), frame.height(), frame.channels()) {
+            return Err(Error::Shape(format!(
+                "resolved for a picture of {width} x {height} pixels in {channels} channels, not for this one"
+            )));
+        }
+        let planes = match &resolved.job {
+            Job::Bm3d { params, plan } => self.filter_bm3d(&frame, params.color, plan, control)?,
+            Job::Nlm { plan, whitening, .. } => {
+                self.filter_nlm(&frame, plan, whitening.as_deref(), control)?
+            }
+        };
+        Frame::new(planes, frame.white())
+    }
+
+    fn filter_bm3d(
+        &self,
+        frame: &FrameView<'_>,
+        color: ColorMode,
+        plan: &bm3d::Plan,
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        let scale = 255.0 / frame.white();
+        let scaled: Vec<Plane>;
+        let mut views = frame.planes().to_vec();
+        // BM3D works on the 0..255 scale; 8-bit pictures are borrowed as they are.
+        if scale != 1.0 {
+            scaled = views.iter().map(|p| rescale(p.to_plane(), scale)).collect();
+            views = scaled.iter().map(Plane::view).collect();
+        }
+        let out = match (views.len(), color) {
+            (1, _) => filter_planes(&*self.backend, plan, &views, None, control)?,
+            (_, ColorMode::Independent) => views
+                .iter()
+                .enumerate()
+                .map(|(i, v)| Ok(self.backend.bm3d(plan, &[*v], &control.section(i, 3))?.remove(0)))
+                .collect::<Result<_>>()?,
+            (_, mode) => filter_planes(&*self.backend, plan, &views, Some(mode), control)?,
+        };
+        Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
+    }
+
+    /// A picture is a video of one frame.
+    fn filter_nlm(
+        &self,
+        frame: &FrameView<'_>,
+        plan: &nlm::Plan,
+        whitening: Option<&Whitening>,
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        let floats: Vec<Plane> = frame.planes().iter().map(|p| p.to_plane()).collect();
+        // GPUs have a quicker way for bytes.
+        let bytes = (frame.white() == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());
+        let bytes = bytes.flatten();
+        let samples: Vec<Samples<'_>> = match &bytes {
+            Some(bytes) => bytes.iter().map(|b| Samples::U8(b)).collect(),
+            None => floats.iter().map(|p| Samples::F32(p.as_slice())).collect(),
+        };
+        let mut out: Vec<Plane> =
+            frame.planes().iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
+        let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
+        let guide = whitening.map(|w| w.guide(frame.planes())).transpose()?.unwrap_or_default();
+        let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p.as_slice())).collect();
+        let mut sequence = self.backend.nlm(plan)?;
+        sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
+        sequence.pull(&mut to, control)?;
+        Ok(out)
+    }
+}
+
+/// The samples as bytes, if they are.
+fn as_bytes(plane: &Plane) -> Option<Vec<u8>> {
+    let byte = |&v: &f32| (f32::from(v as u8) == v).then_some(v as u8);
+    plane.as_slice().iter().map(byte).collect()
+}
+
+fn rescale(mut plane: Plane, factor: f32) -> Plane {
+    plane.as_mut_slice().iter_mut().for_each(|v| *v *= factor);
+    plane
+}

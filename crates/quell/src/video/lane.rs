@@ -1,0 +1,277 @@
+//! Planes of a video that are filtered together, and what they are compared on.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::single::Single;
+use super::{Layout, VideoFormat, VideoFrame};
+use crate::denoiser::{Denoiser, Guide, Job, Shape, nlm_params};
+use crate::device::{Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
+use crate::method::Method;
+use crate::nlm::Chroma;
+use crate::noise::correlated::Whitening;
+use crate::{Control, Error, FrameView, Plane, Result};
+
+/// Some planes of every frame.
+pub(super) struct Lane {
+    planes: Range<usize>,
+    compared: Compared,
+    /// Where the guide planes of the present frame are made.
+    made: Vec<Vec<f32>>,
+    filter: Filter,
+}
+
+enum Filter {
+    Sequence(Box<dyn Sequence>),
+    /// There is no noise: the frames that wait, as they came.
+    Copy(VecDeque<Vec<SampleBuffer>>),
+}
+
+/// What the planes of a lane are compared on.
+enum Compared {
+    /// Themselves.
+    Own,
+    /// Planes of unit noise.
+    Unit(Vec<Unit>),
+    /// What whitening makes of them.
+    Whitened(Arc<Whitening>),
+}
+
+/// A plane of unit noise.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// A plane times this.
+    Plane(usize, f32),
+    /// Luma at the resolution of chroma, times this.
+    SmallLuma(f32),
+}
+
+/// Cuts the frames of a video into lanes. `sigma` is the noise of every plane in its own units, 0 for none; how it is
+/// correlated is found out from the `first` frame.
+pub(super) fn lanes(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    sigma: &[f32],
+) -> Result<Vec<Lane>> {
+    let lane = |planes: Range<usize>, compared| {
+        let noise = sigma[planes.start];
+        Lane::new(denoiser, format, planes, compared, noise)
+    };
+    let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
+    let Method::Nlm(profile) = denoiser.spec.method else {
+        return if format.layout == Layout::Rgb { Ok(vec![lane(0..3, Compared::Own)?]) } else { alone() };
+    };
+    let unit = |p: usize| Unit::Plane(p, 1.0 / sigma[p]);
+    let small = matches!(format.layout, Layout::Yuv420 | Layout::Yuv422);
+    let together = if small { 0..1 } else { 0..sigma.len() };
+    let first_lane = if !denoiser.spec.correlation.is_none() {
+        whitened(denoiser, format, first, together)?
+    } else if sigma[together.clone()].iter().all(|s| *s == sigma[0]) {
+        lane(together, Compared::Own)?
+    } else if sigma.iter().all(|s| *s > 0.0) {
+        // One distance over all planes needs equal noise in all of them.
+        lane(together.clone(), Compared::Unit(together.map(unit).collect()))?
+    } else {
+        return alone();
+    };
+    if !small {
+        return Ok(vec![first_lane]);
+    }
+    if sigma.contains(&0.0) {
+        return Ok(vec![first_lane, lane(1..2, Compared::Own)?, lane(2..3, Compared::Own)?]);
+    }
+    let (x, y) = format.layout.subsampling();
+    // The mean of n samples has the root of n times less noise.
+    let small_luma = Unit::SmallLuma(((x * y) as f32).sqrt() / sigma[0]);
+    let compared = match nlm_params(&denoiser.spec, profile, 25.0, 1)?.chroma {
+        Chroma::Joint => Compared::Unit(vec![small_luma, unit(1), unit(2)]),
+        Chroma::Luma => Compared::Unit(vec![small_luma]),
+        Chroma::Own if sigma[1] == sigma[2] => Compared::Own,
+        Chroma::Own => Compared::Unit(vec![unit(1), unit(2)]),
+    };
+    Ok(vec![first_lane, lane(1..3, compared)?])
+}
+
+/// Planes of correlated noise.
+fn whitened(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    planes: Range<usize>,
+) -> Result<Lane> {
+    let correlation = &denoiser.spec.correlation;
+    if correlation.covariance.is_some() && planes.len() < 3 {
+        return Err(Error::Unsupported(format!(
+            "the covariance of channels needs RGB or 4:4:4 video, this is {}",
+            format.layout.name()
+        )));
+    }
+    let floats = float_planes(format, first, planes.clone())?;
+    let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
+    let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma.known())?);
+    let noise = whitening.sigma();
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
+}
+
+fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
+    let plane = |p: usize| {
+        let (width, height) = format.plane_size(p);
+        Plane::from_vec(width, height, frame.planes[p].view().to_floats(1.0))
+    };
+    planes.map(plane).collect()
+}
+
+impl Lane {
+    fn new(
+        denoiser: &Denoiser,
+        format: &VideoFormat,
+        planes: Range<usize>,
+        compared: Compared,
+        noise: f32,
+    ) -> Result<Self> {
+        let (width, height) = format.plane_size(planes.start);
+        let (guide, made) = match &compared {
+            Compared::Own => (Guide::Own, 0),
+            Compared::Unit(units) => (Guide::Unit(units.len()), units.len()),
+            Compared::Whitened(w) => (Guide::Whitened(w.clone()), w.guides()),
+        };
+        let made = vec![vec![0.0; width * height]; made];
+        let shape = Shape {
+            width,
+            height,
+            channels: planes.len(),
+            guide,
+            white: format.white,
+            range: (0.0, format.white),
+        };
+        if noise == 0.0 {
+            let filter = Filter::Copy(VecDeque::new());
+            return Ok(Self { planes, compared: Compared::Own, made: Vec::new(), filter });
+        }
+        let filter: Box<dyn Sequence> = match Job::new(&denoiser.spec, &shape, noise)? {
+            Job::Nlm { plan, .. } => denoiser.backend.nlm(&plan)?,
+            Job::Bm3d { plan, params } => {
+                let color = (planes.len() == 3).then_some(params.color);
+                Box::new(Single {
+                    backend: denoiser.backend.clone(),
+                    plan,
+                    encoding: Encoding { white: format.white, color },
+                    waiting: VecDeque::new(),
+                })
+            }
+        };
+        Ok(Self { planes, compared, made, filter: Filter::Sequence(filter) })
+    }
+
+    /// Takes the planes of the next frame.
+    pub(super) fn push(&mut self, format: &VideoFormat, frame: &VideoFrame, control: &Control) -> Result<()> {
+        match &self.compared {
+            Compared::Own => {}
+            Compared::Unit(units) => {
+                for (unit, to) in units.iter().zip(&mut self.made) {
+                    match *unit {
+                        Unit::Plane(p, scale) => scaled(frame.planes[p].view(), scale, to),
+                        Unit::SmallLuma(scale) => small_luma(format, frame.planes[0].view(), scale, to),
+                    }
+                }
+            }
+            Compared::Whitened(whitening) => {
+                let floats = float_planes(format, frame, self.planes.clone())?;
+                let guide = whitening.guide(&floats.iter().map(Plane::view).collect::<Vec<_>>())?;
+                self.made = guide.into_iter().map(Plane::into_vec).collect();
+            }
+        }
+        let planes: Vec<Samples<'_>> =
+            frame.planes[self.planes.clone()].iter().map(SampleBuffer::view).collect();
+        let guide: Vec<Samples<'_>> = self.made.iter().map(|g| Samples::F32(g)).collect();
+        match &mut self.filter {
+            Filter::Sequence(sequence) => sequence.push(&Input { planes: &planes, guide: &guide }, control),
+            Filter::Copy(waiting) => {
+                waiting.push_back(planes.iter().map(Samples::to_buffer).collect());
+                Ok(())
+            }
+        }
+    }
+
+    /// Filters the oldest frame that has not been into `planes`, which are this lane's.
+    pub(super) fn pull(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
+        match &mut self.filter {
+            Filter::Sequence(sequence) => {
+                let mut to: Vec<SamplesMut<'_>> = planes.iter_mut().map(SampleBuffer::view_mut).collect();
+                sequence.pull(&mut to, control)
+            }
+            Filter::Copy(waiting) => {
+                for (to, from) in planes.iter_mut().zip(waiting.pop_front().unwrap_or_default()) {
+                    *to = from;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Number of planes.
+    pub(super) fn len(&self) -> usize {
+        self.planes.len()
+    }
+}
+
+/// Every sample times `scale`.
+fn scaled(from: Samples<'_>, scale: f32, to: &mut [f32]) {
+    match from {
+        Samples::U8(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = f32::from(v) * scale),
+        Samples::U16(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = f32::from(v) * scale),
+        Samples::F32(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = v * scale),
+    }
+}
+
+/// Means of the luma samples that belong to each chroma sample, times `scale`.
+fn small_luma(format: &VideoFormat, luma: Samples<'_>, scale: f32, to: &mut [f32]) {
+    match luma {
+        Samples::U8(v) => means(format, v, scale, to),
+        Samples::U16(v) => means(format, v, scale, to),
+        Samples::F32(v) => means(format, v, scale, to),
+    }
+}
+
+fn means<T: Copy + Into<f32>>(format: &VideoFormat, luma: &[T], scale: f32, to: &mut [f32]) {
+    let (x_step, y_step) = format.layout.subsampling();
+    let (width, _) = format.plane_size(1);
+    let scale = scale / (x_step * y_step) as f32;
+    for (y, to) in to.chunks_exact_mut(width).enumerate() {
+        // Beyond an odd border the last row and column count twice.
+        let rows = [y * y_step, (y * y_step + y_step - 1).min(format.height - 1)];
+        let rows = rows.map(|y| &luma[y * format.width..][..format.width]);
+        let rows = &rows[..y_step];
+        to.fill(0.0);
+        for row in rows {
+            let (pairs, rest) = row.as_chunks::<2>();
+            for (to, pair) in to.iter_mut().zip(pairs) {
+                *to += scale * (pair[0].into() + pair[1].into());
+            }
+            if let (Some(to), Some(&v)) = (to.last_mut(), rest.first()) {
+                *to += scale * 2.0 * v.into();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn luma_is_averaged_to_the_resolution_of_chroma() {
+        let luma: Vec<u8> = vec![1, 3, 10, /**/ 5, 7, 20, /**/ 9, 11, 50];
+        for (layout, want) in [
+            (Layout::Yuv420, vec![4.0, 15.0, 10.0, 50.0]),
+            (Layout::Yuv422, vec![2.0, 10.0, 6.0, 20.0, 10.0, 50.0]),
+        ] {
+            let format = VideoFormat::with_bits(3, 3, layout, 8).unwrap();
+            let mut to = vec![0.0; format.plane_len(1)];
+            small_luma(&format, Samples::U8(&luma), 2.0, &mut to);
+            assert_eq!(to, want.iter().map(|v| 2.0 * v).collect::<Vec<f32>>(), "{layout:?}");
+        }
+    }
+}

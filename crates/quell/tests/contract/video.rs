@@ -1,0 +1,176 @@
+//! Streams: every frame comes out once, in order, as late as promised, and filtered as the reference does.
+
+use quell::device::{SampleBuffer, Samples};
+use quell::nlm::reference::{Views, run};
+use quell::nlm::{Params, Plan};
+use quell::{Denoiser, Device, Layout, Plane, PlaneView, VideoFormat, VideoFrame, bm3d, nlm};
+
+/// A frame with something in it, different for every `t`.
+fn frame(format: &VideoFormat, t: usize) -> VideoFrame {
+    let mut frame = format.frame();
+    for (p, plane) in frame.planes.iter_mut().enumerate() {
+        let (width, height) = format.plane_size(p);
+        let mut state = (t * 31 + p * 7 + 1) as u32;
+        let floats: Vec<f32> = (0..width * height)
+            .map(|i| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let noise = (state >> 8) as f32 / 16_777_216.0 - 0.5;
+                let edge = if i % width > (width / 3 + t) { 60.0 } else { 0.0 };
+                90.0 + edge + 70.0 * noise
+            })
+            .collect();
+        plane.view_mut().store(&floats, format.white / 255.0, format.white);
+    }
+    frame
+}
+
+fn params(past: usize, future: usize) -> Params {
+    Params { patch: 3, search: 5, past, future, ..nlm::Profile::Fast.params(20.0, 1) }
+}
+
+fn denoiser(params: &Params, white: f32) -> Denoiser {
+    Denoiser::nlm(nlm::Profile::Fast)
+        .sigma(20.0 * white / 255.0)
+        .toml(params.to_toml())
+        .device(Device::Cpu)
+        .build()
+        .unwrap()
+}
+
+/// All frames through a stream, which must be as late as the parameters say.
+fn stream(denoiser: &Denoiser, format: VideoFormat, count: usize, late: usize) -> Vec<VideoFrame> {
+    let mut stream = denoiser.stream(format).unwrap();
+    assert_eq!(stream.latency(), late);
+    let mut out = Vec::new();
+    for t in 0..count {
+        let got = stream.push(frame(&format, t)).unwrap();
+        assert_eq!(got.is_some(), t >= late, "frame {t}");
+        out.extend(got);
+    }
+    while let Some(frame) = stream.flush().unwrap() {
+        out.push(frame);
+    }
+    assert!(stream.flush().unwrap().is_none());
+    out
+}
+
+fn floats(format: &VideoFormat, frame: &VideoFrame, plane: usize) -> Plane {
+    let (width, height) = format.plane_size(plane);
+    Plane::from_vec(width, height, frame.planes[plane].view().to_floats(1.0)).unwrap()
+}
+
+/// The largest difference of integers that were rounded from `want`, beyond the rounding.
+fn off(got: &SampleBuffer, want: &Plane, white: f32) -> f32 {
+    let got = got.view().to_floats(1.0);
+    let pairs = got.iter().zip(want.as_slice());
+    pairs.map(|(g, w)| ((g - w.clamp(0.0, white)).abs() - 0.5).max(0.0)).fold(0.0, f32::max) * 255.0 / white
+}
+
+#[test]
+fn every_layout_and_depth_comes_out_as_the_reference_has_it() {
+    for (layout, bits, (past, future)) in [
+        (Layout::Mono, 8, (1, 1)),
+        (Layout::Yuv420, 8, (1, 0)),
+        (Layout::Yuv420, 10, (0, 2)),
+        (Layout::Yuv422, 12, (1, 0)),
+        (Layout::Yuv444, 16, (0, 1)),
+        (Layout::Rgb, 8, (2, 0)),
+    ] {
+        let format = VideoFormat::with_bits(23, 19, layout, bits).unwrap();
+        let (white, count) = (format.white, 4);
+        let params = params(past, future);
+        let got = stream(&denoiser(&params, white), format, count, future);
+        assert_eq!(got.len(), count, "{layout:?}");
+        let frames: Vec<VideoFrame> = (0..count).map(|t| frame(&format, t)).collect();
+        // Planes of equal size have one distance; of smaller chroma only luma is compared here.
+        let joint = layout.subsampling() == (1, 1);
+        let channels = if joint { layout.planes() } else { 1 };
+        let sigma = 20.0 * white / 255.0;
+        let plan = Plan::new(&params, (23, 19), channels, 0, white, sigma).unwrap();
+        let planes: Vec<Vec<Plane>> =
+            frames.iter().map(|f| (0..channels).map(|c| floats(&format, f, c)).collect()).collect();
+        let views: Vec<Vec<PlaneView<'_>>> =
+            planes.iter().map(|p| p.iter().map(Plane::view).collect()).collect();
+        let views: Vec<Views<'_>> = views.iter().map(|p| Views { planes: p, guide: &[] }).collect();
+        for t in 0..count {
+            let want = run(&plan, &views, t);
+            for (c, want) in want.iter().enumerate() {
+                let off = off(&got[t].planes[c], want, white);
+                assert!(off < 0.01, "{layout:?}, {bits} bits, frame {t}, plane {c}: off by {off}");
+            }
+        }
+    }
+}
+
+#[test]
+fn small_chroma_is_compared_on_luma_and_itself() {
+    let format = VideoFormat::with_bits(22, 17, Layout::Yuv420, 8).unwrap();
+    let params = params(0, 0);
+    let got = stream(&denoiser(&params, 255.0), format, 1, 0).remove(0);
+    let noisy = frame(&format, 0);
+    let (luma, chroma) = (floats(&format, &noisy, 0), [1, 2].map(|p| floats(&format, &noisy, p)));
+    // Luma is 22 x 17, chroma 11 x 9: the mean of four has half the noise; the last row counts twice.
+    let mut small = Plane::zeros(11, 9);
+    for y in 0..9 {
+        for x in 0..11 {
+            let rows = [2 * y, (2 * y + 1).min(16)].map(|y| luma.row(y));
+            let sum = rows.iter().map(|r| r[2 * x] + r[2 * x + 1]).sum::<f32>();
+            small.row_mut(y)[x] = sum / 4.0 / 10.0;
+        }
+    }
+    let unit = |p: &Plane| Plane::from_vec(11, 9, p.as_slice().iter().map(|v| v / 20.0).collect()).unwrap();
+    let guide = [small, unit(&chroma[0]), unit(&chroma[1])];
+    let (planes, guide) = (chroma.each_ref().map(Plane::view), guide.each_ref().map(Plane::view));
+    let plan = Plan::new(&params, (11, 9), 2, 3, 255.0, 1.0).unwrap();
+    let want = run(&plan, &[Views { planes: &planes, guide: &guide }], 0);
+    for (c, want) in want.iter().enumerate() {
+        let off = off(&got.planes[c + 1], want, 255.0);
+        assert!(off < 0.01, "plane {c}: off by {off}");
+    }
+}
+
+#[test]
+fn planes_without_noise_are_copied() {
+    let format = VideoFormat::with_bits(160, 130, Layout::Yuv420, 8).unwrap();
+    let denoiser = Denoiser::nlm(nlm::Profile::Fast).set("future", "1").device(Device::Cpu).build().unwrap();
+    let mut stream = denoiser.stream(format).unwrap();
+    let flat = |t: u8| {
+        let mut f = frame(&format, t.into());
+        f.planes[1] = SampleBuffer::U8(vec![100 + t; format.plane_len(1)]);
+        f.planes[2] = SampleBuffer::U8(vec![30 + t; format.plane_len(2)]);
+        f
+    };
+    assert!(stream.push(flat(0)).unwrap().is_none());
+    assert!(stream.sigma()[0] > 5.0 && stream.sigma()[1..] == [0.0, 0.0], "{:?}", stream.sigma());
+    for t in 0..3 {
+        let out = if t < 2 { stream.push(flat(t + 1)).unwrap() } else { stream.flush().unwrap() }.unwrap();
+        assert_eq!(out.planes[1..], flat(t).planes[1..]);
+        assert_ne!(out.planes[0], flat(t).planes[0]);
+    }
+    assert!(stream.flush().unwrap().is_none());
+}
+
+#[test]
+fn bm3d_filters_frame_by_frame() {
+    let format = VideoFormat::with_bits(40, 36, Layout::Yuv420, 8).unwrap();
+    let denoiser = Denoiser::bm3d(bm3d::Profile::Fast).sigma(20.0).device(Device::Cpu).build().unwrap();
+    let got = stream(&denoiser, format, 3, 0);
+    let noisy = frame(&format, 2);
+    let SampleBuffer::U8(luma) = &noisy.planes[0] else { panic!("8 bits") };
+    let mut want = vec![0u8; luma.len()];
+    let (from, mut to) = ([Samples::U8(luma)], [quell::device::SamplesMut::U8(&mut want)]);
+    denoiser.denoise_samples(40, 36, 255.0, &from, &mut to, &quell::Control::new()).unwrap();
+    assert_eq!(got[2].planes[0], SampleBuffer::U8(want));
+}
+
+#[test]
+fn frames_of_another_size_are_refused() {
+    let format = VideoFormat::with_bits(24, 20, Layout::Mono, 8).unwrap();
+    let mut stream = denoiser(&params(1, 0), 255.0).stream(format).unwrap();
+    stream.push(frame(&format, 0)).unwrap();
+    let other = VideoFormat::with_bits(24, 21, Layout::Mono, 8).unwrap();
+    let e = stream.push(frame(&other, 1)).unwrap_err();
+    assert_eq!(e.to_string(), "the frame is not 24 x 20 mono in samples of 1 bytes");
+    // The stream itself is unharmed.
+    assert!(stream.push(frame(&format, 1)).unwrap().is_some());
+}

@@ -66,8 +66,8 @@ fn every_tag_and_depth_comes_back_byte_by_byte() {
         for (tag, layout, bits) in &tags {
             let (cw, ch) = match layout {
                 Layout::Mono => (0, 0),
-                Layout::Yuv420 => ((width + 1) / 2, (height + 1) / 2),
-                Layout::Yuv422 => ((width + 1) / 2, height),
+                Layout::Yuv420 => (width.div_ceil(2), height.div_ceil(2)),
+                Layout::Yuv422 => (width.div_ceil(2), height),
                 _ => (width, height),
             };
             let bytes = (width * height + 2 * cw * ch) * if *bits > 8 { 2 } else { 1 };

@@ -62,7 +62,7 @@ fn every_tag_and_depth_comes_back_byte_by_byte() {
     }
     assert_eq!(tags.len(), 27);
     // Even, odd in one direction and both, a single pixel, larger than the buffers.
-    for (width, height) in [(16, 8), (17, 8), (16, 9), (17, 9), (1, 1), (301, 247)] {
+    for (width, height) in [(16_usize, 8_usize), (17, 8), (16, 9), (17, 9), (1, 1), (301, 247)] {
         for (tag, layout, bits) in &tags {
             let (cw, ch) = match layout {
                 Layout::Mono => (0, 0),

@@ -65,9 +65,10 @@ impl Decoder {
             None => add(&[timing, "passthrough"]),
         }
         if let Some((n, d)) = probe.rate.filter(|_| probe.variable) {
+            let rate = format!("{:.3}", f64::from(n) / f64::from(d));
+            let rate = rate.trim_end_matches('0').trim_end_matches('.');
             notes.push(format!(
-                "the frame rate varies: frames are repeated or left out to have {} a second, in step with the sound",
-                f64::from((f64::from(n) / f64::from(d)) as f32)
+                "the frame rate varies: frames are repeated or left out to have {rate} a second, in step with the sound"
             ));
         }
         add(&["-pix_fmt", &pixels, "-strict", "-1"]);

@@ -3,18 +3,22 @@
 mod bm3d;
 mod isoline;
 mod level;
+mod nlm;
+mod pool;
 mod schedule;
 mod simd;
 
 pub use level::Level;
 
-use super::{Backend, DeviceInfo, DeviceOptions, Kind};
+use std::sync::Arc;
+
+use super::{Backend, DeviceInfo, DeviceOptions, Kind, Sequence};
 use crate::bm3d::{Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// The processor as a device.
 pub struct Cpu {
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     level: Level,
     tile: usize,
     bm3d: bm3d::Pools,
@@ -30,7 +34,7 @@ impl Cpu {
             .build()
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
         Ok(Self {
-            pool,
+            pool: Arc::new(pool),
             level: Level::pick(options.level),
             tile: options.tile,
             bm3d: bm3d::Pools::default(),
@@ -77,5 +81,9 @@ impl Backend for Cpu {
         map: crate::isoline::Map,
     ) -> Result<Plane> {
         self.pool.install(|| isoline::map(self, plan, planes, map))
+    }
+
+    fn nlm(&self, plan: &crate::nlm::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(nlm::NlmSequence::new(self, plan)))
     }
 }

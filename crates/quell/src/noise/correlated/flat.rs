@@ -3,7 +3,9 @@
 //! The picture is cut into overlapping blocks, each less the plane that fits it best, under a window. Those with the
 //! least energy are flat; the mean of their periodograms is the spectrum of the noise. Strongly correlated noise varies
 //! much in energy from block to block, and the quietest blocks alone would tell too little of it. So the choice is made
-//! again by the energy in units of the spectrum just found, where every frequency counts the same, a few times.
+//! again by the energy in units of the spectrum just found, where every frequency counts the same, a few times. The
+//! frequencies are dealt to two halves, and each half is measured on the blocks that are quiet in the other: the quietest
+//! of many samples of noise would always be below its mean.
 
 use rayon::prelude::*;
 use rustfft::num_complex::Complex32;
@@ -23,7 +25,7 @@ const LEAST: usize = 2 * SMALL;
 /// Most blocks to look at.
 const LIMIT: usize = 2048;
 /// The share of the blocks that is taken for flat, and the fewest.
-const SHARE: f64 = 0.05;
+const SHARE: f64 = 0.1;
 const FEWEST: usize = 8;
 /// Choices of the flat blocks, one after the other.
 const ROUNDS: usize = 4;
@@ -58,31 +60,22 @@ impl Found {
         if powers.is_empty() {
             return Err(nothing());
         }
-        let count = ((powers.len() as f64 * SHARE) as usize).max(FEWEST).min(powers.len());
-        let mut order: Vec<usize> = (0..powers.len()).collect();
-        let mut weights = vec![1.0; side * side];
-        for _ in 0..ROUNDS {
-            let energy: Vec<f32> =
-                powers.iter().map(|p| p.iter().zip(&weights).map(|(p, w)| p * w).sum()).collect();
-            order.sort_unstable_by(|&a, &b| energy[a].total_cmp(&energy[b]).then(a.cmp(&b)));
-            let mut mean = vec![0.0; side * side];
-            for &i in &order[..count] {
-                mean.iter_mut().zip(&powers[i]).for_each(|(m, p)| *m += p / count as f32);
-            }
-            let mean = blurred(&mean, side);
-            let level = mean.iter().sum::<f32>() / mean.len() as f32;
-            if level <= (frame.white() * super::ROUNDING).powi(2) {
-                return Err(nothing());
-            }
-            weights = mean.iter().map(|m| 1.0 / m.max(FLOOR * level)).collect();
-        }
-        let chosen: Vec<(usize, usize)> = order[..count].iter().map(|&i| corners[i]).collect();
-        let cross = blocks.cross(frame, &chosen);
+        let [first, second] = choose(&powers, side, frame.white())?.map(|list| {
+            let list: Vec<(usize, usize)> = list.iter().map(|&i| corners[i]).collect();
+            blocks.cross(frame, &list)
+        });
+        let mut cross: Vec<Matrix> =
+            (0..side * side).map(|k| if second_half(k, side) { second[k] } else { first[k] }).collect();
+        // The mean of a block was taken off it.
+        let around = [1, side - 1, side, side * (side - 1)];
+        cross[0] = std::array::from_fn(|i| {
+            std::array::from_fn(|j| around.iter().map(|&k| cross[k][i][j]).sum::<f64>() / 4.0)
+        });
         let trace =
             |m: &Matrix| (0..frame.channels()).map(|i| m[i][i]).sum::<f64>() / frame.channels() as f64;
         let mean: Vec<f32> = cross.iter().map(|m| trace(m) as f32).collect();
         // Scale of the block's size: a pixel's variance is mean(Psi) / side^2.
-        let power = blurred(&mean, side).iter().map(|v| v * (side * side) as f32).collect();
+        let power = mean.iter().map(|v| v * (side * side) as f32).collect();
         Ok(Self { psd: Psd::new(Plane::from_vec(side, side, power)?)?, cross })
     }
 
@@ -112,6 +105,43 @@ impl Found {
         }
         Covariance::new(sum.map(|row| row.map(|v| v / norm)))
     }
+}
+
+/// The flat blocks for the first and for the second half of the frequencies.
+fn choose(powers: &[Vec<f32>], side: usize, white: f32) -> Result<[Vec<usize>; 2]> {
+    let count = ((powers.len() as f64 * SHARE) as usize).max(FEWEST).min(powers.len());
+    let half: Vec<usize> = (0..side * side).map(|k| usize::from(second_half(k, side))).collect();
+    let mut weights = vec![1.0; side * side];
+    let mut chosen = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        chosen = [1, 0].map(|other| {
+            let of_other = |k: usize| if half[k] == other { weights[k] } else { 0.0 };
+            quietest(powers, count, &(0..side * side).map(of_other).collect::<Vec<_>>())
+        });
+        let mean = |k: usize| chosen[half[k]].iter().map(|&i| powers[i][k]).sum::<f32>() / count as f32;
+        let mean: Vec<f32> = (0..side * side).map(mean).collect();
+        let level = mean.iter().sum::<f32>() / mean.len() as f32;
+        if level <= (white * super::ROUNDING).powi(2) {
+            return Err(nothing());
+        }
+        weights = mean.iter().map(|m| 1.0 / m.max(FLOOR * level)).collect();
+    }
+    Ok(chosen)
+}
+
+/// The blocks with the least energy under these weights.
+fn quietest(powers: &[Vec<f32>], count: usize, weights: &[f32]) -> Vec<usize> {
+    let energy: Vec<f32> = powers.iter().map(|p| p.iter().zip(weights).map(|(p, w)| p * w).sum()).collect();
+    let mut order: Vec<usize> = (0..powers.len()).collect();
+    order.sort_unstable_by(|&a, &b| energy[a].total_cmp(&energy[b]).then(a.cmp(&b)));
+    order.truncate(count);
+    order
+}
+
+/// Deals frequencies to two halves like the fields of a chess board, two wide; a frequency goes with its opposite.
+fn second_half(k: usize, side: usize) -> bool {
+    let fold = |i: usize| i.min(side - i);
+    (fold(k % side) / 2 + fold(k / side) / 2) % 2 == 1
 }
 
 fn nothing() -> Error {
@@ -147,9 +177,9 @@ struct Blocks {
 
 impl Blocks {
     fn new(side: usize) -> Self {
-        let hann = |i: usize| (std::f64::consts::PI * (i as f64 + 0.5) / side as f64).sin().powi(2);
-        let square: f64 = (0..side).map(|i| hann(i).powi(2)).sum();
-        let window = (0..side).map(|i| (hann(i) / square.sqrt()) as f32).collect();
+        let sine = |i: usize| (std::f64::consts::PI * (i as f64 + 0.5) / side as f64).sin();
+        let square: f64 = (0..side).map(|i| sine(i).powi(2)).sum();
+        let window = (0..side).map(|i| (sine(i) / square.sqrt()) as f32).collect();
         Self { side, fourier: Fourier::new(side, side), window }
     }
 
@@ -207,13 +237,4 @@ impl Blocks {
         }
         sum
     }
-}
-
-/// A spectrum blurred by (1 2 1) / 4 both ways, and made symmetric.
-fn blurred(power: &[f32], side: usize) -> Vec<f32> {
-    let at = |x: usize, y: usize| power[y % side * side + x % side];
-    let even = |x: usize, y: usize| 0.5 * (at(x, y) + at(2 * side - x % side, 2 * side - y % side));
-    let across = |x: usize, y: usize| 0.25 * (even(x + side - 1, y) + even(x + 1, y)) + 0.5 * even(x, y);
-    let both = |x: usize, y: usize| 0.25 * (across(x, y + side - 1) + across(x, y + 1)) + 0.5 * across(x, y);
-    (0..side * side).map(|i| both(i % side, i / side)).collect()
 }

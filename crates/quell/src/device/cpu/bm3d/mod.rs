@@ -7,7 +7,6 @@ mod group8;
 mod half;
 mod matching;
 mod patch8;
-mod pool;
 mod scan;
 mod select;
 mod unit;
@@ -15,6 +14,7 @@ mod variance;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::pool::Pool;
 use super::schedule::in_order;
 use super::simd::dispatch;
 use super::{Cpu, Level};
@@ -22,7 +22,6 @@ use crate::bm3d::{Match, PassPlan, Plan};
 use crate::{Control, Plane, PlaneView, Result};
 use aggregate::{Aggregate, Estimate};
 use matching::{Groups, MatchUnit, Window};
-use pool::Pool;
 use unit::{Rect, Source, Unit, touching, units};
 
 /// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.

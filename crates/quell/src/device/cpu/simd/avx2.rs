@@ -68,6 +68,11 @@ macro_rules! float_methods {
             op!(_mm256_max_ps(a, b))
         }
         #[inline(always)]
+        fn shift(v: Self::F32, t: Self::F32) -> Self::F32 {
+            let k = op!(_mm256_slli_epi32::<23>(_mm256_castps_si256(t)));
+            op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), k)))
+        }
+        #[inline(always)]
         fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
             op!(_mm256_fmadd_ps(a, b, c))
         }

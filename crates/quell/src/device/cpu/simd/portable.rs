@@ -134,6 +134,10 @@ impl Simd for Portable {
         zip(a, b, |x, y| if x > y { x } else { y })
     }
     #[inline(always)]
+    fn shift(v: Self::F32, t: Self::F32) -> Self::F32 {
+        zip(v, t, |v, t| f32::from_bits(v.to_bits().wrapping_add(t.to_bits() << 23)))
+    }
+    #[inline(always)]
     fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
         std::array::from_fn(|i| mul_add(a[i], b[i], c[i]))
     }

@@ -114,13 +114,15 @@ pub struct Params {
     pub window: usize,
     /// As `threshold`, in the second round, over the variance of the noise.
     pub pilot_threshold: f32,
+    /// The part of the second pooling in what guides the second round; the rest is the first round.
+    pub pilot_mix: f32,
     /// As `blur`, for what the second round takes as flat.
     pub pilot_blur: f32,
     /// As `window`, in the second round.
     pub pilot_window: usize,
     /// The part of the noise that the second round takes into account.
     pub pilot_noise: f32,
-    /// The part of the first round in the result.
+    /// The part of the guide in the result.
     pub pilot_share: f32,
 }
 
@@ -140,10 +142,11 @@ parameters! {
     "blur", blur, "deviation of the Gaussian that finds a pixel's level";
     "window", window, "side of the window for the residual's energy, odd";
     "pilot-threshold", pilot_threshold, "two-round: threshold of the second round";
+    "pilot-mix", pilot_mix, "two-round: part of the second pooling in the guide";
     "pilot-blur", pilot_blur, "two-round: blur of the second round";
     "pilot-window", pilot_window, "two-round: window of the second round";
     "pilot-noise", pilot_noise, "two-round: part of the noise in the second round";
-    "pilot-share", pilot_share, "two-round: part of the first round in the result";
+    "pilot-share", pilot_share, "two-round: part of the guide in the result";
 }
 
 impl Params {
@@ -187,6 +190,7 @@ impl Params {
         }
         within("pilot-threshold", self.pilot_threshold, 0.01..=1000.0)?;
         within("pilot-noise", self.pilot_noise, 0.001..=10.0)?;
+        within("pilot-mix", self.pilot_mix, 0.0..=1.0)?;
         within("pilot-share", self.pilot_share, 0.0..=1.0)
     }
 }

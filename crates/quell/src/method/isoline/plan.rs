@@ -27,7 +27,7 @@ const SOFTNESS: f64 = 0.2;
 /// pooled     y1 = pool(z; g(z_0), z_0)
 /// line       r = z - y1;  M[d] = mean of r over P+[d];  E[d] = box(M[d]^2);  choose;  t = box((r - m)^2)
 ///            y2 = y1 + m max(0, 1 - line_noise / e) + (r - m) max(0, 1 - pixel_noise / t)
-/// two-round  p = (y2 + pool(z; y2_0, y2_0)) / 2
+/// two-round  p = y2 + mix (pool(z; y2_0, y2_0) - y2)
 ///            s = g(p);  r = z - s;  q = p - s;  E, M of q as above, and with them m_r of r;  t = box((q - m)^2)
 ///            result = share p + (1 - share) (s + m_r e / (e + line_noise) + (r - m_r) t / (t + pixel_noise))
 /// ```
@@ -65,7 +65,9 @@ pub struct Plan {
     pub pilot_pool: Pooling,
     /// What is put back in the second round.
     pub pilot_restore: Restoring,
-    /// The part of the first round in the result.
+    /// The part of the second pooling in the pilot `p`.
+    pub mix: f32,
+    /// The part of the pilot in the result.
     pub share: f32,
 }
 
@@ -147,6 +149,7 @@ impl Plan {
                 slope: slope(1.0, params.pilot_threshold),
             },
             pilot_restore: restoring(params.pilot_window, params.pilot_noise.into()),
+            mix: params.pilot_mix,
             share: params.pilot_share,
             patterns,
         })

@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         let first = self.line(z, steps)?;
         let second = self.pool(z, &self.plan.pilot_pool, &first[0], Some(&first[0]));
         self.step(4, steps)?;
-        let pilot = self.combine(&first, &second, |a, b| 0.5 * (a + b));
+        let pilot = self.combine(&first, &second, |a, b| a + self.plan.mix * (b - a));
         let smooth = self.blur(&pilot, self.plan.pilot_pool.blur.taps);
         let r = self.combine(z, &smooth, |z, s| z - s);
         let q = self.combine(&pilot, &smooth, |p, s| p - s);

@@ -1,7 +1,5 @@
 //! Planes with a margin of edge samples, so that kernels need no code for borders.
 
-use std::sync::Mutex;
-
 use rayon::prelude::*;
 
 use crate::{Plane, PlaneView};
@@ -10,29 +8,7 @@ use crate::{Plane, PlaneView};
 const LANES: usize = 8;
 
 /// Memory of planes that are no longer in use: a video's next frame finds it in place.
-#[derive(Default)]
-pub(in super::super) struct Pool {
-    spare: Mutex<Vec<Vec<f32>>>,
-}
-
-impl Pool {
-    fn take(&self, length: usize) -> Vec<f32> {
-        let mut spare = self.spare.lock().unwrap_or_else(|e| e.into_inner());
-        let fits = spare.iter().position(|b| b.len() == length);
-        if let Some(i) = fits {
-            return spare.swap_remove(i);
-        }
-        // Another size: what is there will not be used again.
-        spare.clear();
-        drop(spare);
-        vec![0.0; length]
-    }
-
-    fn give(&self, buffer: Vec<f32>) {
-        let mut spare = self.spare.lock().unwrap_or_else(|e| e.into_inner());
-        spare.push(buffer);
-    }
-}
+pub(in super::super) type Pool = crate::device::cpu::pool::Pool<Vec<f32>>;
 
 /// The geometry of every plane of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,7 +65,9 @@ pub(super) struct Band<'a> {
 impl<'a> Padded<'a> {
     /// A plane with unspecified samples.
     pub(super) fn new(layout: Layout, pool: &'a Pool) -> Self {
-        Self { layout, data: pool.take(layout.length()), pool }
+        let mut data = pool.take();
+        data.resize(layout.length(), 0.0);
+        Self { layout, data, pool }
     }
 
     /// A copy of a plane, less `offset`.

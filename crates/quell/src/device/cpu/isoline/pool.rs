@@ -119,8 +119,8 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
                     }
                 }
                 let pixels = S::fma(S::add(weights[0], weights[1]), S::splat(n as f32), one);
-                for c in 0..C {
-                    let result = S::div(S::add(sums[0][c], sums[1][c]), pixels);
+                for (c, (&a, &b)) in sums[0].iter().zip(&sums[1]).enumerate() {
+                    let result = S::div(S::add(a, b), pixels);
                     let to = &mut job.band.planes[c][y * layout.stride + layout.margin + x..][..8];
                     S::store(to.as_mut_ptr(), result);
                 }

@@ -31,7 +31,7 @@ pub(super) fn line(plan: &Plan, z: &[Grid]) -> Result64 {
 pub(super) fn two_round(plan: &Plan, z: &[Grid]) -> Result64 {
     let first = line(plan, z).planes;
     let second = pool(plan, &plan.pilot_pool, z, &first[0], &first[0]);
-    let pilot = pairs(&first, &second.planes, |a, b| (a + b) / 2.0);
+    let pilot = pairs(&first, &second.planes, |a, b| a + f64::from(plan.mix) * (b - a));
     let smooth: Vec<Grid> = pilot.iter().map(|p| p.blur(&plan.pilot_pool.blur.taps)).collect();
     let r = pairs(z, &smooth, |z, s| z - s);
     let q = pairs(&pilot, &smooth, |p, s| p - s);

@@ -1,6 +1,8 @@
 //! NL-means on a GPU: frames in device memory, and all displacements into one of them in one launch, once for every
 //! runtime.
 
+#[cfg(all(test, feature = "cuda"))]
+mod compile_tests;
 mod frames;
 mod program;
 mod setup;

@@ -191,7 +191,9 @@ fn spectra_are_found_in_flat_and_in_textured_pictures() {
             let (psd, exact) = (found.psd().unwrap(), kernel.psd(320, 256, 400.0).unwrap());
             for (dx, dy) in [(1, 0), (0, 1), (1, 1), (3, 0), (0, 3)] {
                 let (a, b) = (psd.correlation(dx, dy), exact.correlation(dx, dy));
-                assert!((a - b).abs() < 0.12, "{} at {dx} {dy}: {a:.3} for {b:.3}", kernel.name());
+                // Nearly one wavelength: blocks that are quiet in one half of the frequencies are so in the other.
+                let limit = if kernel == Kernel::G3w { 0.2 } else { 0.12 };
+                assert!((a - b).abs() < limit, "{} at {dx} {dy}: {a:.3} for {b:.3}", kernel.name());
             }
             let error = f64::from(found.sigma()) / 20.0 - 1.0;
             // All of the power of g3 is in one wavelength: quiet blocks have next to none of it.
@@ -275,8 +277,9 @@ fn filtered(clean: &Frame, noisy: &Frame, whitening: Option<&Whitening>, params:
 #[test]
 fn guides_raise_the_psnr_where_noise_is_correlated() {
     let clean = drawn(96, 96, 1);
-    let fast = Params { search: 9, ..Profile::Fast.params(25.0, 1) };
-    let corrected = Params { search: 9, patchwise: false, ..Profile::Normal.params(25.0, 1) };
+    let fast = Params { patch: 5, search: 9, h: 2.0, ..Profile::Fast.params(25.0, 1) };
+    let corrected =
+        Params { patch: 7, search: 9, h: 0.5, patchwise: false, ..Profile::Normal.params(25.0, 1) };
     for params in [fast, corrected] {
         for (kernel, gain) in
             [(Kernel::G1, 1.0), (Kernel::G2w, 1.0), (Kernel::G3, 3.0), (Kernel::White, -0.01)]

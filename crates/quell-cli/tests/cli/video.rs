@@ -116,15 +116,15 @@ fn pipe(f: &Folder, args: &[&str], input: Vec<u8>) -> (Vec<u8>, String, Option<i
 #[test]
 fn standard_input_and_output_give_what_files_give() {
     let f = Folder::new("pipe");
-    fs::write(f.path("a.y4m"), clip(20, 14, 5)).unwrap();
+    fs::write(f.path("a.y4m"), clip(20, 18, 5)).unwrap();
     f.quell(&with(&["a.y4m"])).expect(0);
     let want = fs::read(f.path("a.quell.y4m")).unwrap();
     for args in [&["-", "-o", "-"][..], &["-"]] {
-        let (out, said, code) = pipe(&f, &with(&[args, &["--quiet"]].concat()), clip(20, 14, 5));
+        let (out, said, code) = pipe(&f, &with(&[args, &["--quiet"]].concat()), clip(20, 18, 5));
         assert_eq!((code, said.as_str()), (Some(0), ""));
         assert!(out == want);
     }
-    let (out, said, code) = pipe(&f, &with(&["-", "-o", "b.y4m"]), clip(20, 14, 5));
+    let (out, said, code) = pipe(&f, &with(&["-", "-o", "b.y4m"]), clip(20, 18, 5));
     assert_eq!((code, out.len()), (Some(0), 0), "{said}");
     assert!(fs::read(f.path("b.y4m")).unwrap() == want);
     let run = f.quell(&with(&["a.y4m", "-o", "-", "--quiet"]));

@@ -70,7 +70,7 @@ KERNEL(ITEMS) nlm_bytes(GLOBAL const uint* RESTRICT here, GLOBAL const float* RE
     const int at = (y + r) * state_pitch + x;
     own_norm[r] = here_norms[origin + (y + r) * pitch + x];
     total[r] = first ? 0.0f : state[at];
-    best[r] = first || !BEST ? 0.0f : state[at + state_plane];
+    best[r] = first || !BEST ? LEAST : state[at + state_plane];
     sum[r] = first || TOTALS ? 0.0f : state[at + 2 * state_plane];
   }
 
@@ -114,7 +114,7 @@ KERNEL(ITEMS) nlm_bytes(GLOBAL const uint* RESTRICT here, GLOBAL const float* RE
 
   UNROLL for (int r = 0; r < STRIP; r++) {
     const int at = (y + r) * state_pitch + x;
-    const float own_part = BEST ? own_weight(best[r]) : 0.0f;
+    const float own_part = BEST ? best[r] : 0.0f;
 #if TOTALS
     // What a patch's weights are multiplied with, and what its own weight is then.
     const float scale = 1.0f / ((total[r] + own_part) * (float)(PATCH * PATCH));

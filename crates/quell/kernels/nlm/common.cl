@@ -1,7 +1,7 @@
 // What the kernels of NL-means share: weights, sums over patches, rounding.
 //
 // Options: SEARCH and RADIUS (of the window and of a patch), WEIGHT (0 bisquare, 1 its fourth power, 2 exponential),
-// BEST (1: the pixel itself weighs as much as the best of the others).
+// BEST (1: the pixel itself weighs as much as the best of the others, and LEAST at least).
 
 #define SIDE (2 * SEARCH + 1)
 #define PATCH (2 * RADIUS + 1)
@@ -26,13 +26,10 @@ FN float EXP2(float v) {
 #define EXP2(v) exp2f(v)
 #endif
 
-// The weight of equal patches is ONE. Exponentials are scaled, so that the least of them are still numbers.
 #if WEIGHT == 2
-#define ONE 1.2089258196146292e24f  // 2^80
-// `slope` and `offset` are in powers of two, and 80 is in `offset`.
-FN float weight(float distance, float slope, float offset) { return EXP2(FMIN(FMA(-slope, distance, offset), 80.0f)); }
+// `slope` and `offset` are for powers of two.
+FN float weight(float distance, float slope, float offset) { return EXP2(FMIN(FMA(-slope, distance, offset), 0.0f)); }
 #else
-#define ONE 1.0f
 FN float weight(float distance, float slope, float offset) {
   const float u = CLAMP01(FMA(slope, distance, offset));
   const float v = FMA(-u, u, 1.0f), square = v * v;
@@ -44,9 +41,6 @@ FN float weight(float distance, float slope, float offset) {
 #endif
 }
 #endif
-
-// What the pixel itself weighs, if it has been left out of the sum.
-FN float own_weight(float best) { return best > 0.0f ? best : ONE; }
 
 // sums[i] = values[i] + ... + values[i + PATCH - 1] for i < n: a sum that ends at a multiple of PATCH and one that
 // begins there (van Herk). As many additions as a running sum, and no difference of large numbers. `n` is a constant.

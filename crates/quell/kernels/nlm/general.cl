@@ -29,7 +29,7 @@ KERNEL(ITEMS) nlm_general(GLOBAL const float* RESTRICT here, GLOBAL const float*
       UNROLL for (int l = 0; l < RUN; l++) {
         const int at = (y0 + row) * state_pitch + x + l;
         total[k][l] = first ? 0.0f : state[at];
-        best[k][l] = first || !BEST ? 0.0f : state[at + state_plane];
+        best[k][l] = first || !BEST ? LEAST : state[at + state_plane];
 #if !TOTALS
         UNROLL for (int c = 0; c < CHANNELS; c++) {
           centre[k][c][l] = here[origin + (c + (GUIDED ? PLANES : 0)) * plane + (y0 + row) * pitch + x + l];
@@ -84,7 +84,7 @@ KERNEL(ITEMS) nlm_general(GLOBAL const float* RESTRICT here, GLOBAL const float*
     if (task < RUNS * ROWS)
       UNROLL for (int l = 0; l < RUN; l++) {
         const int at = y * state_pitch + x + l;
-        const float own_part = BEST ? own_weight(best[k][l]) : 0.0f;
+        const float own_part = BEST ? best[k][l] : 0.0f;
 #if TOTALS
         // What a patch's weights are multiplied with, and what its own weight is then.
         const float scale = 1.0f / ((total[k][l] + own_part) * (float)(PATCH * PATCH));

@@ -174,7 +174,7 @@ fn add<S: Simd, const K: usize>(
     let base = sums.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for i in (0..len).step_by(LANES) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -200,7 +200,7 @@ fn join<S: Simd>(a: &[f32], b: &[f32], to: &mut [f32]) {
     assert!(a.len() == len && b.len() == len && len.is_multiple_of(LANES));
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for i in (0..len).step_by(LANES) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -253,7 +253,7 @@ fn slide<S: Simd, const K: usize>(columns: &mut [f32], new: Pair<'_>, old: Pair<
     let base = columns.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for i in (0..len).step_by(LANES) {
                 // SAFETY: the lengths were checked.
                 unsafe { slide_column::<S, K>(base, len, new, old, i) };
@@ -278,7 +278,7 @@ fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
     let base = columns.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             let mut sums = [S::splat(0.0); K];
             for i in (0..ahead).step_by(LANES) {
                 // SAFETY: the lengths were checked.
@@ -317,7 +317,7 @@ fn box_and_weigh<S: Simd, W: Weigh, const K: usize>(
     let (base, out) = (columns.as_ptr(), weights.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             let mut ends = [[S::splat(0.0); K]; MOST_SIDE];
             for x in (0..count).step_by(n) {
                 let mut sums = [S::splat(0.0); K];

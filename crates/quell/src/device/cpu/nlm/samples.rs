@@ -109,7 +109,7 @@ fn interleave<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
     assert!(from.len() >= (LANES - 1) * columns + groups * LANES);
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for g in 0..groups {
                 // SAFETY: eight loads `columns` apart, the last within `from` as asserted; 64 floats of `to`.
                 unsafe {
@@ -132,7 +132,7 @@ pub(super) fn by_columns<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) 
     assert!(from.len() >= wide * LANES && to.len() == columns * LANES);
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for g in 0..groups {
                 // SAFETY: 64 floats of `from`, within it as asserted.
                 let mut r = unsafe { S::load8(from.as_ptr().add(g * LANES * LANES), LANES) };

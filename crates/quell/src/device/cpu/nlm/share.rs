@@ -64,7 +64,7 @@ fn enter<S: Simd>(columns: &mut [f32], slot: &mut [f32], weights: &[f32], invers
     let (columns, slot) = (columns.as_mut_ptr(), slot.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             for i in (0..len).step_by(LANES) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -85,7 +85,7 @@ fn run<S: Simd, const K: usize>(columns: &[f32], n: usize, count: usize, sums: &
     let (base, out) = (columns.as_ptr(), sums.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             let mut run = [S::splat(0.0); K];
             // SAFETY: all columns are before `count + n`, as asserted.
             unsafe {

@@ -125,11 +125,12 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
     assert!(!OWN || own + count * LANES <= job.sums.len());
     assert!(!OTHER || other + (count + K - 1) * LANES <= job.sums.len());
     let (w, v) = (job.own.data.as_ptr(), job.other.data.as_ptr());
+    let (own_step, other_step) = (job.own.step, job.other.step);
     let (here, there) = (job.here.as_ptr(), job.there.as_ptr());
     let base = job.sums.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             // SAFETY: every access is to one of the `count` vectors (`count + K - 1` of `there` and of the others' sums)
             // that were asserted to be there. Where both kinds of sums are one row, an other is stored before it is
             // a reference: displacements of a row are positive then.
@@ -145,7 +146,7 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
                     if OWN {
                         let mut sum = S::load(own.add(i));
                         for j in 0..K {
-                            let weight = S::load(w.add(j * job.own.step + i));
+                            let weight = S::load(w.add(j * own_step + i));
                             sum = S::fma(weight, S::load(there.add(i + j * LANES)), sum);
                         }
                         S::store(own.add(i), sum);
@@ -153,12 +154,14 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
                     if OTHER {
                         late[K - 1] = S::load(other.add(i + (K - 1) * LANES));
                         let sample = S::load(here.add(i));
+                        // The first is done; the others move up. (A loop that only moves would go through memory.)
                         for j in 0..K {
-                            late[j] = S::fma(S::load(v.add(j * job.other.step + i)), sample, late[j]);
-                        }
-                        S::store(other.add(i), late[0]);
-                        for j in 1..K {
-                            late[j - 1] = late[j];
+                            let sum = S::fma(S::load(v.add(j * other_step + i)), sample, late[j]);
+                            if j == 0 {
+                                S::store(other.add(i), sum);
+                            } else {
+                                late[j - 1] = sum;
+                            }
                         }
                     }
                 }
@@ -213,7 +216,7 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
     let base = job.sums.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
-        || {
+        move || {
             // SAFETY: as in `samples`.
             unsafe {
                 let (own, other) = (base.wrapping_add(own), base.wrapping_add(other));
@@ -249,20 +252,22 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
                     if OTHER {
                         late[K - 1] = S::load(other.add(i + (K - 1) * LANES));
                         for j in 0..K {
-                            late[j] = S::add(late[j], weight[j]);
-                        }
-                        S::store(other.add(i), late[0]);
-                        for j in 1..K {
-                            late[j - 1] = late[j];
+                            let sum = S::add(late[j], weight[j]);
+                            if j == 0 {
+                                S::store(other.add(i), sum);
+                            } else {
+                                late[j - 1] = sum;
+                            }
                         }
                         if MAX {
                             best[K - 1] = S::load(other.add(maxima + i + (K - 1) * LANES));
                             for j in 0..K {
-                                best[j] = S::max(best[j], weight[j]);
-                            }
-                            S::store(other.add(maxima + i), best[0]);
-                            for j in 1..K {
-                                best[j - 1] = best[j];
+                                let most = S::max(best[j], weight[j]);
+                                if j == 0 {
+                                    S::store(other.add(maxima + i), most);
+                                } else {
+                                    best[j - 1] = most;
+                                }
                             }
                         }
                     }

@@ -197,7 +197,7 @@ impl Job<'_> {
         assert!(total.max(best).max(at) + len <= data.len());
         S::vectorize(
             #[inline(always)]
-            || {
+            move || {
                 for i in (0..len).step_by(LANES) {
                     // SAFETY: the lengths were asserted.
                     unsafe {
@@ -220,7 +220,7 @@ impl Job<'_> {
             assert!(total.max(best) + len <= data.len());
             S::vectorize(
                 #[inline(always)]
-                || {
+                move || {
                     for i in (0..len).step_by(LANES) {
                         // SAFETY: the lengths were asserted.
                         unsafe {

@@ -61,6 +61,7 @@ fn weighing(p: &mut Program, plan: &Plan, to: Option<SampleFormat>) {
         },
     );
     p.define("BEST", u8::from(plan.center == Center::Max));
+    p.define("LEAST", format!("{:e}f", Center::LEAST));
     p.define("TOTALS", u8::from(to.is_none()));
     p.define("SAMPLE", c_type(format));
     p.define("WHOLE", u8::from(format != SampleFormat::F32));
@@ -107,13 +108,13 @@ pub(crate) fn bytes(plan: &Plan, shape: &ByteShape, to: Option<SampleFormat>) ->
     p
 }
 
-/// `slope` and `offset` of the kernels: exponentials are powers of two there, and scaled by 2^80.
+/// `slope` and `offset` of the kernels: exponentials are powers of two there.
 pub(crate) fn slope_and_offset(plan: &Plan) -> (f32, f32) {
     match plan.weight {
         Weight::Bisquare | Weight::Bisquare8 => (plan.slope, -plan.floor),
         Weight::Gauss => {
             let scale = std::f64::consts::LOG2_E;
-            ((f64::from(plan.slope) * scale) as f32, (80.0 + f64::from(plan.floor) * scale) as f32)
+            ((f64::from(plan.slope) * scale) as f32, (f64::from(plan.floor) * scale) as f32)
         }
     }
 }

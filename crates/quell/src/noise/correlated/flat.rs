@@ -134,10 +134,10 @@ fn quietest(powers: &[Vec<f32>], count: usize, weights: &[f32]) -> Vec<usize> {
     order
 }
 
-/// Deals frequencies to two halves like the fields of a chess board, two wide; a frequency goes with its opposite.
+/// Deals frequencies to two halves like the fields of a chess board, four wide, wider than the window blurs; a frequency goes with its opposite.
 fn second_half(k: usize, side: usize) -> bool {
     let fold = |i: usize| i.min(side - i);
-    (fold(k % side) / 2 + fold(k / side) / 2) % 2 == 1
+    (fold(k % side) / 4 + fold(k / side) / 4) % 2 == 1
 }
 
 fn nothing() -> Error {

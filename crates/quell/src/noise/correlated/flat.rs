@@ -1,7 +1,7 @@
 //! The correlation of noise, estimated from the flat areas of a picture.
 //!
 //! The picture is cut into overlapping blocks, each less the plane that fits it best, under a window. Those with the
-//! least energy are flat; the mean of their periodograms is the spectrum of the noise. Strongly correlated noise varies
+//! least energy are flat; their periodograms tell the spectrum of the noise. Strongly correlated noise varies
 //! much in energy from block to block, and the quietest blocks alone would tell too little of it. So the choice is made
 //! again by the energy in units of the spectrum just found, where every frequency counts the same, a few times. The
 //! frequencies are dealt to two halves, and each half is measured on the blocks that are quiet in the other: the quietest
@@ -60,22 +60,18 @@ impl Found {
         if powers.is_empty() {
             return Err(nothing());
         }
-        let [first, second] = choose(&powers, side, frame.white())?.map(|list| {
+        let mut measured = choose(&powers, side, frame.white())?.map(|list| {
             let list: Vec<(usize, usize)> = list.iter().map(|&i| corners[i]).collect();
-            blocks.cross(frame, &list)
+            blocks.measure(frame, &list)
         });
-        let mut cross: Vec<Matrix> =
-            (0..side * side).map(|k| if second_half(k, side) { second[k] } else { first[k] }).collect();
+        let half = |k: usize| usize::from(second_half(k, side));
+        let mut power: Vec<f32> = (0..side * side).map(|k| measured[half(k)].0[k]).collect();
         // The mean of a block was taken off it.
         let around = [1, side - 1, side, side * (side - 1)];
-        cross[0] = std::array::from_fn(|i| {
-            std::array::from_fn(|j| around.iter().map(|&k| cross[k][i][j]).sum::<f64>() / 4.0)
-        });
-        let trace =
-            |m: &Matrix| (0..frame.channels()).map(|i| m[i][i]).sum::<f64>() / frame.channels() as f64;
-        let mean: Vec<f32> = cross.iter().map(|m| trace(m) as f32).collect();
+        power[0] = around.iter().map(|&k| power[k]).sum::<f32>() / 4.0;
         // Scale of the block's size: a pixel's variance is mean(Psi) / side^2.
-        let power = mean.iter().map(|v| v * (side * side) as f32).collect();
+        power.iter_mut().for_each(|v| *v *= (side * side) as f32);
+        let cross = (0..side * side).map(|k| std::mem::take(&mut measured[half(k)].1[k])).collect();
         Ok(Self { psd: Psd::new(Plane::from_vec(side, side, power)?)?, cross })
     }
 
@@ -118,7 +114,7 @@ fn choose(powers: &[Vec<f32>], side: usize, white: f32) -> Result<[Vec<usize>; 2
             let of_other = |k: usize| if half[k] == other { weights[k] } else { 0.0 };
             quietest(powers, count, &(0..side * side).map(of_other).collect::<Vec<_>>())
         });
-        let mean = |k: usize| chosen[half[k]].iter().map(|&i| powers[i][k]).sum::<f32>() / count as f32;
+        let mean = |k: usize| median(chosen[half[k]].iter().map(|&i| powers[i][k]).collect());
         let mean: Vec<f32> = (0..side * side).map(mean).collect();
         let level = mean.iter().sum::<f32>() / mean.len() as f32;
         if level <= (white * super::ROUNDING).powi(2) {
@@ -138,10 +134,10 @@ fn quietest(powers: &[Vec<f32>], count: usize, weights: &[f32]) -> Vec<usize> {
     order
 }
 
-/// Deals frequencies to two halves like the fields of a chess board, two wide; a frequency goes with its opposite.
+/// Deals frequencies to two halves like the fields of a chess board, four wide, wider than the window blurs; a frequency goes with its opposite.
 fn second_half(k: usize, side: usize) -> bool {
     let fold = |i: usize| i.min(side - i);
-    (fold(k % side) / 2 + fold(k / side) / 2) % 2 == 1
+    (fold(k % side) / 4 + fold(k / side) / 4) % 2 == 1
 }
 
 fn nothing() -> Error {
@@ -223,18 +219,35 @@ impl Blocks {
         sum
     }
 
-    /// Mean cross spectra (the real part; the rest cancels between opposite frequencies) of blocks.
-    fn cross(&self, frame: &FrameView<'_>, corners: &[(usize, usize)]) -> Vec<Matrix> {
-        let n = frame.channels();
-        let mut sum = vec![[[0.0; 3]; 3]; self.side * self.side];
-        for &corner in corners {
-            let spectra: Vec<_> = frame.planes().iter().map(|p| self.spectrum(p, corner)).collect();
-            for (k, m) in sum.iter_mut().enumerate() {
-                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-                    m[i][j] += f64::from((spectra[i][k] * spectra[j][k].conj()).re) / corners.len() as f64;
-                }
+    /// Of some blocks: the power of the noise, mean of all channels, and the mean cross spectra (their real part; the rest
+    /// cancels between opposite frequencies).
+    fn measure(&self, frame: &FrameView<'_>, corners: &[(usize, usize)]) -> (Vec<f32>, Vec<Matrix>) {
+        let (n, count) = (frame.channels(), corners.len());
+        let spectra: Vec<Vec<Vec<Complex32>>> = corners
+            .par_iter()
+            .map(|&c| frame.planes().iter().map(|p| self.spectrum(p, c)).collect())
+            .collect();
+        let median_power = |k: usize| {
+            let of = |i: usize| median(spectra.iter().map(|s| s[i][k].norm_sqr()).collect());
+            (0..n).map(of).sum::<f32>() / n as f32
+        };
+        let cross = |k: usize| {
+            let mut m = Matrix::default();
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let products = spectra.iter().map(|s| f64::from((s[i][k] * s[j][k].conj()).re));
+                m[i][j] = products.sum::<f64>() / count as f64;
             }
-        }
-        sum
+            m
+        };
+        let all = 0..self.side * self.side;
+        (all.clone().map(median_power).collect(), all.map(cross).collect())
     }
+}
+
+/// The mean of a periodogram at one frequency from its median: it is distributed exponentially, and texture that is left
+/// in a few blocks does not count.
+fn median(mut powers: Vec<f32>) -> f32 {
+    let middle = powers.len() / 2;
+    let median = *powers.select_nth_unstable_by(middle, f32::total_cmp).1;
+    median / std::f32::consts::LN_2
 }

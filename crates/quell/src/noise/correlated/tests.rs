@@ -123,9 +123,8 @@ fn exact_whitening_makes_white_noise_of_unit_variance() {
     for kernel in [Kernel::G1w, Kernel::G2w, Kernel::G3w, Kernel::G4, Kernel::White] {
         let noise = kernel.add(&flat(320, 256, 3), cov().variance().sqrt(), Some(&cov()), 5).unwrap();
         let psd = kernel.psd(320, 256, 1.0).unwrap();
-        let exact =
-            Whitening::with_softness((320, 256), 3, cov().variance().sqrt(), Some(cov()), Some(psd), 1e-4)
-                .unwrap();
+        let exact = known(Some(cov()), Some(psd)).resolve(&noise.view(), None).unwrap();
+        let exact = exact.with_softness(0.0).unwrap();
         assert!((exact.noise() - 1.0).abs() < 0.01);
         let guide = exact.guide(noise.view().planes()).unwrap();
         for (i, p) in guide.iter().enumerate() {
@@ -192,13 +191,13 @@ fn spectra_are_found_in_flat_and_in_textured_pictures() {
             let (psd, exact) = (found.psd().unwrap(), kernel.psd(320, 256, 400.0).unwrap());
             for (dx, dy) in [(1, 0), (0, 1), (1, 1), (3, 0), (0, 3)] {
                 let (a, b) = (psd.correlation(dx, dy), exact.correlation(dx, dy));
-                assert!((a - b).abs() < 0.12, "{} at {dx} {dy}: {a:.3} for {b:.3}", kernel.name());
+                assert!((a - b).abs() < 0.15, "{} at {dx} {dy}: {a:.3} for {b:.3}", kernel.name());
             }
             let error = f64::from(found.sigma()) / 20.0 - 1.0;
-            // All of the power of g3 is in one wavelength: quiet blocks have next to none of it.
+            // All of the power of g3 is in one wavelength, and only a few blocks are independent of each other.
             let limit = match kernel {
                 Kernel::White => 0.05,
-                Kernel::G3 => 0.4,
+                Kernel::G3 => 0.3,
                 _ => 0.16,
             };
             assert!(error.abs() < limit, "{}: sigma {error:+.3}", kernel.name());
@@ -276,8 +275,9 @@ fn filtered(clean: &Frame, noisy: &Frame, whitening: Option<&Whitening>, params:
 #[test]
 fn guides_raise_the_psnr_where_noise_is_correlated() {
     let clean = drawn(96, 96, 1);
-    let fast = Params { search: 9, ..Profile::Fast.params(25.0, 1) };
-    let corrected = Params { search: 9, patchwise: false, ..Profile::Normal.params(25.0, 1) };
+    let fast = Params { patch: 5, search: 9, h: 2.0, ..Profile::Fast.params(25.0, 1) };
+    let corrected =
+        Params { patch: 7, search: 9, h: 0.5, patchwise: false, ..Profile::Normal.params(25.0, 1) };
     for params in [fast, corrected] {
         for (kernel, gain) in
             [(Kernel::G1, 1.0), (Kernel::G2w, 1.0), (Kernel::G3, 3.0), (Kernel::White, -0.01)]

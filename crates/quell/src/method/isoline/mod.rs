@@ -1,9 +1,8 @@
 //! Isoline filters: every pixel becomes the average of pixels along lines on which the grey level stays the same.
 //!
-//! PI-LD, PI-PD and hybrid PI-PD of Perrot, Domas, Couturier and Bertaux ("Fine-tuned high-speed implementation of a
-//! GPU-based denoising filter" and what it builds on), with the corrections listed in `docs/algorithms/isoline.md`; and
-//! quell's own filters on the same patterns: pooled segments, their residual restored along lines, and a second round
-//! guided by the first.
+//! PI-LD, PI-PD and hybrid PI-PD of Perrot, Domas, Couturier and Bertaux ("Fast GPU-based denoising filter using isoline
+//! levels"), with the corrections listed in `docs/algorithms/isoline.md`; and quell's own filters on the same patterns:
+//! pooled segments, their residual restored along lines, and a second round guided by the first.
 
 mod params;
 mod patterns;

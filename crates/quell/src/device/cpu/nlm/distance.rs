@@ -169,6 +169,7 @@ fn add<S: Simd, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -195,6 +196,7 @@ fn join<S: Simd>(a: &[f32], b: &[f32], to: &mut [f32]) {
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -218,7 +220,7 @@ unsafe fn slide_column<S: Simd, const K: usize>(
     old: Pair<'_>,
     i: usize,
 ) -> [V<S>; K] {
-    let lanes = lanes::<S>();
+    let lanes = V::<S>::LANES;
     let mut sums = [V::<S>::splat(0.0); K];
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -245,10 +247,11 @@ fn check_slide<S: Simd, const K: usize>(columns: &[f32], new: Pair<'_>, old: Pai
 /// Moves sums over columns one row down.
 fn slide<S: Simd, const K: usize>(columns: &mut [f32], new: Pair<'_>, old: Pair<'_>) {
     let len = check_slide::<S, K>(columns, new, old);
-    let (base, lanes) = (columns.as_mut_ptr(), lanes::<S>());
+    let base = columns.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 unsafe { slide_column::<S, K>(base, len, new, old, i) };
@@ -275,7 +278,9 @@ fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             let mut sums = [V::<S>::splat(0.0); K];
+            let ahead = n * lanes;
             for i in (0..ahead).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 let column = unsafe { slide_column::<S, K>(base, len, new, old, i) };
@@ -315,6 +320,7 @@ fn box_and_weigh<S: Simd, W: Weigh, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             let mut ends = [[V::<S>::splat(0.0); K]; MOST_SIDE];
             for x in (0..count).step_by(n) {
                 let mut sums = [V::<S>::splat(0.0); K];

@@ -1,9 +1,9 @@
 //! The samples of a frame: kept by rows, laid out by lanes for a tile.
 
 use super::aligned::Aligned;
-use super::grid::{Grid, Tile, lanes};
+use super::grid::{Grid, Tile, V, lanes};
 use crate::device::Samples;
-use crate::device::cpu::simd::Simd;
+use crate::device::cpu::simd::{Simd, Wide};
 use crate::nlm::fold;
 
 /// A plane whose rows go on as in a mirror on both sides, as far as any tile reads.
@@ -123,6 +123,7 @@ fn by_lanes<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for x in (0..groups * 8).step_by(8) {
                 for k in (0..lanes).step_by(8) {
                     // SAFETY: 8 columns of lane `k` and the next 7 are in `from`, as asserted; 8 vectors are in `to`.
@@ -149,6 +150,7 @@ pub(super) fn by_columns<S: Simd>(to: &mut Vec<f32>, from: &[f32], columns: usiz
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for x in (0..step).step_by(8) {
                 for k in (0..lanes).step_by(8) {
                     // SAFETY: 8 vectors of `from`, and 8 floats of 8 lines, are there as asserted.

@@ -136,6 +136,7 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             // SAFETY: every access is to one of the `count` vectors (`count + K - 1` of `there` and of the others' sums)
             // that were asserted to be there. Where both kinds of sums are one row, an other is stored before it is
             // a reference: displacements of a row are positive then.
@@ -222,6 +223,7 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             // SAFETY: as in `samples`.
             unsafe {
                 let (own, other) = (base.wrapping_add(own), base.wrapping_add(other));

@@ -62,7 +62,7 @@ KERNEL(ITEMS) nlm_bytes(GLOBAL const uint* RESTRICT here, GLOBAL const float* RE
   UNROLL for (int r = 0; r < DEPTH; r++)
     UNROLL for (int k = 0; k < WORDS; k++) {
       own[r][k] = word_at(here, corner + (strip + r) * pitch + column + 4 * k);
-      if (k == WORDS - 1 && PATCH % 4 > 0) own[r][k] &= (1u << PATCH % 4 * 8) - 1;
+      if (k == WORDS - 1) own[r][k] &= (1u << PATCH % 4 * 8) - 1;
     }
   float own_norm[STRIP];
   float total[STRIP], best[STRIP], sum[STRIP];
@@ -70,8 +70,8 @@ KERNEL(ITEMS) nlm_bytes(GLOBAL const uint* RESTRICT here, GLOBAL const float* RE
     const int at = (y + r) * state_pitch + x;
     own_norm[r] = here_norms[origin + (y + r) * pitch + x];
     total[r] = first ? 0.0f : state[at];
-    best[r] = first || !BEST ? LEAST : state[at + state_plane];
-    sum[r] = first || TOTALS ? 0.0f : state[at + 2 * state_plane];
+    best[r] = !BEST || first ? LEAST : state[at + state_plane];
+    sum[r] = TOTALS || first ? 0.0f : state[at + 2 * state_plane];
   }
 
   NO_UNROLL for (int from_y = 0; from_y < SIDE; from_y += SPAN_Y)

@@ -29,7 +29,7 @@ KERNEL(ITEMS) nlm_general(GLOBAL const float* RESTRICT here, GLOBAL const float*
       UNROLL for (int l = 0; l < RUN; l++) {
         const int at = (y0 + row) * state_pitch + x + l;
         total[k][l] = first ? 0.0f : state[at];
-        best[k][l] = first || !BEST ? LEAST : state[at + state_plane];
+        best[k][l] = !BEST || first ? LEAST : state[at + state_plane];
 #if !TOTALS
         UNROLL for (int c = 0; c < CHANNELS; c++) {
           centre[k][c][l] = here[origin + (c + (GUIDED ? PLANES : 0)) * plane + (y0 + row) * pitch + x + l];

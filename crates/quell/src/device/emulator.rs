@@ -273,11 +273,8 @@ mod tests {
         psnr_is_that_of_the_reference, samples_of_every_format, work_is_reported_and_can_be_stopped,
     }
 
-    #[test]
-    fn nlm_agrees_with_the_reference() {
-        if let Some(gpu) = shared() {
-            crate::device::gpu::nlm::tests::agrees_with_the_reference(gpu);
-        }
+    mod nlm {
+        crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
     const SIZE: (usize, usize) = (61, 47);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::library::Library;
-use super::{GpuError, Runtime, Stop, bm3d};
+use super::{GpuError, Runtime, Stop, bm3d, nlm};
 use crate::Error;
 use crate::device::DeviceInfo;
 
@@ -16,13 +16,15 @@ pub(crate) struct Gpu<R: Runtime> {
     pub(super) tile: usize,
     pub(super) library: Arc<Library<R>>,
     pub(super) bm3d: bm3d::Kept<R>,
+    /// Shared with the sequences too, which give back what they took.
+    pub(super) nlm: Arc<nlm::Kept<R>>,
 }
 
 impl<R: Runtime> Gpu<R> {
     /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
     pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
         let (runtime, library) = (Arc::new(runtime), Arc::default());
-        Self { runtime, info, tile, library, bm3d: bm3d::Kept::default() }
+        Self { runtime, info, tile, library, bm3d: bm3d::Kept::default(), nlm: Arc::default() }
     }
 
     /// What is driven.

@@ -68,11 +68,8 @@ mod tests {
         SHARED.get_or_init(|| first(0)).as_ref()
     }
 
-    #[test]
-    fn nlm_agrees_with_the_reference() {
-        if let Some(gpu) = shared() {
-            crate::device::gpu::nlm::tests::agrees_with_the_reference(gpu);
-        }
+    mod nlm {
+        crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
     mod conformance {

@@ -10,12 +10,13 @@
 
 use std::ops::Range;
 
+use super::aligned::Aligned;
 use super::by_count;
-use super::grid::LANES;
+use super::grid::{V, lanes};
 use super::samples::Block;
 use super::sums::Rows;
 use super::weight::{Weigh, Weighing};
-use crate::device::cpu::simd::Simd;
+use crate::device::cpu::simd::{Simd, Wide};
 
 /// What is compared, and where.
 #[derive(Clone)]
@@ -69,10 +70,10 @@ impl Comparison<'_> {
 #[derive(Default)]
 pub(super) struct Distances {
     /// Sums over columns of the patch: of whole patches if exact, else of their beginnings.
-    columns: Vec<f32>,
+    columns: Aligned,
     /// Ends of the columns of a block of rows; then their sums with the beginnings.
-    ends: Vec<f32>,
-    weights: Vec<f32>,
+    ends: Aligned,
+    weights: Aligned,
     /// The next row, counted within its block.
     phase: usize,
 }
@@ -80,13 +81,13 @@ pub(super) struct Distances {
 impl Distances {
     /// Prepares for the rows from `y` on.
     pub(super) fn start<S: Simd>(&mut self, of: &Comparison<'_>, y: isize) {
-        let (n, count, b) = (of.side(), of.count(), of.radius as isize);
-        let step = (count + n) * LANES;
-        fit(&mut self.weights, of.displacements * count * LANES);
-        fit(&mut self.columns, of.displacements * step);
+        let (n, count, b, lanes) = (of.side(), of.count(), of.radius as isize, lanes::<S>());
+        let step = (count + n) * lanes;
+        self.weights.fit(of.displacements * count * lanes);
+        self.columns.fit(of.displacements * step);
         self.phase = 0;
         if !of.exact {
-            fit(&mut self.ends, (n + 1) * of.displacements * step);
+            self.ends.fit((n + 1) * of.displacements * step);
             return;
         }
         // One row too early: the first step takes it away again.
@@ -107,12 +108,12 @@ impl Distances {
             Weighing::Bisquare8(w) => self.weigh::<S, _>(of, w, y),
             Weighing::Gauss(w) => self.weigh::<S, _>(of, w, y),
         }
-        Rows { data: &self.weights, step: of.count() * LANES, displacements: of.displacements }
+        Rows { data: &self.weights, step: of.count() * lanes::<S>(), displacements: of.displacements }
     }
 
     fn weigh<S: Simd, W: Weigh>(&mut self, of: &Comparison<'_>, weigh: W, y: isize) {
         let (n, count, b, k) = (of.side(), of.count(), of.radius as isize, of.displacements);
-        let step = (count + n) * LANES;
+        let step = (count + n) * lanes::<S>();
         let last = of.here.len() - 1;
         if of.exact {
             let sides = |plane| {
@@ -153,13 +154,6 @@ impl Distances {
     }
 }
 
-/// Makes a buffer long enough; what is in it is of no interest.
-pub(super) fn fit(buffer: &mut Vec<f32>, len: usize) {
-    if buffer.len() < len {
-        buffer.resize(len, 0.0);
-    }
-}
-
 /// For every displacement, sums at `into` become those at `from` (`None`: 0) plus squared differences.
 fn add<S: Simd, const K: usize>(
     sums: &mut [f32],
@@ -168,25 +162,25 @@ fn add<S: Simd, const K: usize>(
     step: usize,
     pair: Pair<'_>,
 ) {
-    let len = pair.here.len();
-    assert!(pair.there.len() == len + (K - 1) * LANES && len <= step);
+    let (len, lanes) = (pair.here.len(), lanes::<S>());
+    assert!(pair.there.len() == len + (K - 1) * lanes && len <= step);
     assert!(into.max(from.unwrap_or(0)) + (K - 1) * step + len <= sums.len());
     let base = sums.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
         move || {
-            for i in (0..len).step_by(LANES) {
+            for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
-                    let here = S::load(pair.here.as_ptr().add(i));
+                    let here = V::<S>::load(pair.here.as_ptr().add(i));
                     for j in 0..K {
-                        let d = S::sub(S::load(pair.there.as_ptr().add(i + j * LANES)), here);
+                        let d = V::<S>::sub(V::<S>::load(pair.there.as_ptr().add(i + j * lanes)), here);
                         let at = i + j * step;
                         let sum = match from {
-                            Some(from) => S::fma(d, d, S::load(base.add(from + at))),
-                            None => S::mul(d, d),
+                            Some(from) => V::<S>::fma(d, d, V::<S>::load(base.add(from + at))),
+                            None => V::<S>::mul(d, d),
                         };
-                        S::store(base.add(into + at), sum);
+                        V::<S>::store(base.add(into + at), sum);
                     }
                 }
             }
@@ -196,16 +190,16 @@ fn add<S: Simd, const K: usize>(
 
 /// `to = a + b`.
 fn join<S: Simd>(a: &[f32], b: &[f32], to: &mut [f32]) {
-    let len = to.len();
-    assert!(a.len() == len && b.len() == len && len.is_multiple_of(LANES));
+    let (len, lanes) = (to.len(), lanes::<S>());
+    assert!(a.len() == len && b.len() == len && len.is_multiple_of(lanes));
     S::vectorize(
         #[inline(always)]
         move || {
-            for i in (0..len).step_by(LANES) {
+            for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
-                    let sum = S::add(S::load(a.as_ptr().add(i)), S::load(b.as_ptr().add(i)));
-                    S::store(to.as_mut_ptr().add(i), sum);
+                    let sum = V::<S>::add(V::<S>::load(a.as_ptr().add(i)), V::<S>::load(b.as_ptr().add(i)));
+                    V::<S>::store(to.as_mut_ptr().add(i), sum);
                 }
             }
         },
@@ -223,38 +217,39 @@ unsafe fn slide_column<S: Simd, const K: usize>(
     new: Pair<'_>,
     old: Pair<'_>,
     i: usize,
-) -> [S::F32; K] {
-    let mut sums = [S::splat(0.0); K];
+) -> [V<S>; K] {
+    let lanes = lanes::<S>();
+    let mut sums = [V::<S>::splat(0.0); K];
     // SAFETY: the caller vouches for it.
     unsafe {
-        let (a, b) = (S::load(new.here.as_ptr().add(i)), S::load(old.here.as_ptr().add(i)));
+        let (a, b) = (V::<S>::load(new.here.as_ptr().add(i)), V::<S>::load(old.here.as_ptr().add(i)));
         for (j, to) in sums.iter_mut().enumerate() {
-            let coming = S::sub(S::load(new.there.as_ptr().add(i + j * LANES)), a);
-            let going = S::sub(S::load(old.there.as_ptr().add(i + j * LANES)), b);
+            let coming = V::<S>::sub(V::<S>::load(new.there.as_ptr().add(i + j * lanes)), a);
+            let going = V::<S>::sub(V::<S>::load(old.there.as_ptr().add(i + j * lanes)), b);
             let at = sum.add(i + j * step);
-            *to = S::fnma(going, going, S::fma(coming, coming, S::load(at)));
-            S::store(at, *to);
+            *to = V::<S>::fnma(going, going, V::<S>::fma(coming, coming, V::<S>::load(at)));
+            V::<S>::store(at, *to);
         }
     }
     sums
 }
 
 /// All rows of a running sum must be as long as one another.
-fn check_slide<const K: usize>(columns: &[f32], new: Pair<'_>, old: Pair<'_>) -> usize {
-    let len = new.here.len();
+fn check_slide<S: Simd, const K: usize>(columns: &[f32], new: Pair<'_>, old: Pair<'_>) -> usize {
+    let (len, lanes) = (new.here.len(), lanes::<S>());
     assert!(old.here.len() == len && K * len <= columns.len());
-    assert!([new, old].iter().all(|p| p.there.len() == len + (K - 1) * LANES));
+    assert!([new, old].iter().all(|p| p.there.len() == len + (K - 1) * lanes));
     len
 }
 
 /// Moves sums over columns one row down.
 fn slide<S: Simd, const K: usize>(columns: &mut [f32], new: Pair<'_>, old: Pair<'_>) {
-    let len = check_slide::<K>(columns, new, old);
-    let base = columns.as_mut_ptr();
+    let len = check_slide::<S, K>(columns, new, old);
+    let (base, lanes) = (columns.as_mut_ptr(), lanes::<S>());
     S::vectorize(
         #[inline(always)]
         move || {
-            for i in (0..len).step_by(LANES) {
+            for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 unsafe { slide_column::<S, K>(base, len, new, old, i) };
             }
@@ -271,30 +266,31 @@ fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
     n: usize,
     weights: &mut [f32],
 ) {
-    let len = check_slide::<K>(columns, new, old);
-    let (ahead, out) = (n * LANES, weights.as_mut_ptr());
+    let len = check_slide::<S, K>(columns, new, old);
+    let lanes = lanes::<S>();
+    let (ahead, out) = (n * lanes, weights.as_mut_ptr());
     let count = len - ahead;
     assert!(K * count <= weights.len());
     let base = columns.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
         move || {
-            let mut sums = [S::splat(0.0); K];
-            for i in (0..ahead).step_by(LANES) {
+            let mut sums = [V::<S>::splat(0.0); K];
+            for i in (0..ahead).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 let column = unsafe { slide_column::<S, K>(base, len, new, old, i) };
                 for j in 0..K {
-                    sums[j] = S::add(sums[j], column[j]);
+                    sums[j] = V::<S>::add(sums[j], column[j]);
                 }
             }
-            for i in (0..count).step_by(LANES) {
+            for i in (0..count).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 unsafe {
                     let column = slide_column::<S, K>(base, len, new, old, i + ahead);
                     for j in 0..K {
-                        let change = S::sub(column[j], S::load(base.add(i + j * len)));
-                        sums[j] = S::add(sums[j], change);
-                        S::store(out.add(i + j * count), weigh.at::<S>(sums[j]));
+                        let change = V::<S>::sub(column[j], V::<S>::load(base.add(i + j * len)));
+                        sums[j] = V::<S>::add(sums[j], change);
+                        V::<S>::store(out.add(i + j * count), weigh.at::<S>(sums[j]));
                     }
                 }
             }
@@ -312,34 +308,36 @@ fn box_and_weigh<S: Simd, W: Weigh, const K: usize>(
     weights: &mut [f32],
 ) {
     const MOST_SIDE: usize = 21;
-    assert!((1..=MOST_SIDE).contains(&n) && (count + n - 1) * LANES <= step && K * step <= columns.len());
-    assert!(K * count * LANES <= weights.len());
+    let lanes = lanes::<S>();
+    assert!((1..=MOST_SIDE).contains(&n) && (count + n - 1) * lanes <= step && K * step <= columns.len());
+    assert!(K * count * lanes <= weights.len());
     let (base, out) = (columns.as_ptr(), weights.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
         move || {
-            let mut ends = [[S::splat(0.0); K]; MOST_SIDE];
+            let mut ends = [[V::<S>::splat(0.0); K]; MOST_SIDE];
             for x in (0..count).step_by(n) {
-                let mut sums = [S::splat(0.0); K];
+                let mut sums = [V::<S>::splat(0.0); K];
                 for i in (0..n).rev() {
                     for j in 0..K {
                         // SAFETY: column `x + i` is before `count + n - 1`, as asserted.
-                        let column = unsafe { S::load(base.add((x + i) * LANES + j * step)) };
-                        sums[j] = S::add(sums[j], column);
+                        let column = unsafe { V::<S>::load(base.add((x + i) * lanes + j * step)) };
+                        sums[j] = V::<S>::add(sums[j], column);
                         ends[i][j] = sums[j];
                     }
                 }
-                let mut begun = [S::splat(0.0); K];
+                let mut begun = [V::<S>::splat(0.0); K];
                 for i in 0..n.min(count - x) {
                     for j in 0..K {
                         if i > 0 {
                             // SAFETY: `x + i < count`, so this one is too.
-                            let column = unsafe { S::load(base.add((x + n - 1 + i) * LANES + j * step)) };
-                            begun[j] = S::add(begun[j], column);
+                            let column =
+                                unsafe { V::<S>::load(base.add((x + n - 1 + i) * lanes + j * step)) };
+                            begun[j] = V::<S>::add(begun[j], column);
                         }
-                        let weight = weigh.at::<S>(S::add(ends[i][j], begun[j]));
+                        let weight = weigh.at::<S>(V::<S>::add(ends[i][j], begun[j]));
                         // SAFETY: `x + i < count`.
-                        unsafe { S::store(out.add((x + i + j * count) * LANES), weight) };
+                        unsafe { V::<S>::store(out.add((x + i + j * count) * lanes), weight) };
                     }
                 }
             }

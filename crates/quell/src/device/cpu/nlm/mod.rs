@@ -5,6 +5,7 @@
 //! - `share`: the second sweep where whole patches are averaged
 //! - `tile`: a tile from samples to result; `sequence`: frames and the pairs of them
 
+mod aligned;
 mod distance;
 mod frame;
 mod grid;

@@ -1,6 +1,7 @@
 //! The samples of a frame: kept by rows, laid out by lanes for a tile.
 
-use super::grid::{Grid, LANES, Tile};
+use super::aligned::Aligned;
+use super::grid::{Grid, Tile, lanes};
 use crate::device::Samples;
 use crate::device::cpu::simd::Simd;
 use crate::nlm::fold;
@@ -17,9 +18,11 @@ pub(super) struct Mirrored {
 impl Mirrored {
     /// Zeros.
     pub(super) fn new(grid: &Grid) -> Self {
+        let reach = grid.margin + grid.reach;
         // Lanes are loaded in steps of 8 columns.
-        let stride = grid.across * grid.width_of_tile() + 2 * grid.reach + LANES;
-        Self { data: vec![0.0; stride * grid.height], stride, reach: grid.reach, height: grid.height }
+        let tile = grid.lanes * grid.columns + 2 * grid.reach + 8;
+        let stride = ((grid.across - 1) * grid.wide + tile).max(grid.width + 2 * reach);
+        Self { data: vec![0.0; stride * grid.height], stride, reach, height: grid.height }
     }
 
     /// A plane of samples, and their least and greatest value if all are whole numbers.
@@ -38,6 +41,11 @@ impl Mirrored {
         }
         plane.mirror(grid.width);
         (plane, range)
+    }
+
+    /// A row of the picture, and what comes after it in the mirror.
+    pub(super) fn row(&self, y: usize) -> &[f32] {
+        &self.data[y * self.stride + self.reach..(y + 1) * self.stride]
     }
 
     /// The samples of a row of the picture.
@@ -73,24 +81,27 @@ fn whole_range(row: &[f32], (least, most): (f32, f32)) -> Option<(f32, f32)> {
     whole.then(|| (low.into_iter().fold(least, f32::min), high.into_iter().fold(most, f32::max)))
 }
 
-/// The samples of a tile and around it, by lanes: eight floats for every row and column.
+/// The samples of a tile and around it, by lanes: a vector for every row and column.
 #[derive(Default)]
 pub(super) struct Block {
-    data: Vec<f32>,
+    data: Aligned,
     stride: usize,
     reach: usize,
+    lanes: usize,
 }
 
 impl Block {
     /// Takes the samples of a tile out of a plane.
     pub(super) fn load<S: Simd>(&mut self, grid: &Grid, tile: Tile, from: &Mirrored) {
-        self.reach = grid.reach;
-        self.stride = (grid.columns + 2 * grid.reach).next_multiple_of(LANES);
+        (self.reach, self.lanes) = (grid.reach, lanes::<S>());
+        self.stride = (grid.columns + 2 * grid.reach).next_multiple_of(8);
         let rows = tile.rows + 2 * grid.reach;
-        self.data.resize(rows * self.stride * LANES, 0.0);
-        for (i, to) in self.data.chunks_exact_mut(self.stride * LANES).enumerate() {
+        self.data.fit(rows * self.stride * self.lanes);
+        for (i, to) in self.data.chunks_exact_mut(self.stride * self.lanes).take(rows).enumerate() {
             let y = fold((tile.y + i) as isize - grid.reach as isize, from.height);
-            interleave::<S>(to, &from.data[y * from.stride + tile.x..][..from.stride - tile.x], grid.columns);
+            let row = &from.data[y * from.stride..][..from.stride];
+            // The strips begin `margin + reach` columns before the tile, as the row does before the picture.
+            by_lanes::<S>(to, &row[tile.x..], grid.columns);
         }
     }
 
@@ -99,24 +110,28 @@ impl Block {
     pub(super) fn row(&self, y: isize, x: isize, count: usize) -> &[f32] {
         let reach = self.reach as isize;
         let at = (y + reach) as usize * self.stride + (x + reach) as usize;
-        &self.data[at * LANES..][..count * LANES]
+        &self.data[at * self.lanes..][..count * self.lanes]
     }
 }
 
 /// Lane `k` of `to` is `from`, `k * columns` on.
-fn interleave<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
-    let groups = to.len() / (LANES * LANES);
-    assert!(from.len() >= (LANES - 1) * columns + groups * LANES);
+fn by_lanes<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
+    let lanes = lanes::<S>();
+    let groups = to.len() / (8 * lanes);
+    assert!(from.len() >= (lanes - 1) * columns + groups * 8);
+    let (to, from) = (to.as_mut_ptr(), from.as_ptr());
     S::vectorize(
         #[inline(always)]
         move || {
-            for g in 0..groups {
-                // SAFETY: eight loads `columns` apart, the last within `from` as asserted; 64 floats of `to`.
-                unsafe {
-                    let mut r = S::load8(from.as_ptr().add(g * LANES), columns);
-                    S::transpose(&mut r);
-                    for (i, r) in r.into_iter().enumerate() {
-                        S::store(to.as_mut_ptr().add((g * LANES + i) * LANES), r);
+            for x in (0..groups * 8).step_by(8) {
+                for k in (0..lanes).step_by(8) {
+                    // SAFETY: 8 columns of lane `k` and the next 7 are in `from`, as asserted; 8 vectors are in `to`.
+                    unsafe {
+                        let mut r = S::load8(from.add(k * columns + x), columns);
+                        S::transpose(&mut r);
+                        for (i, r) in r.into_iter().enumerate() {
+                            S::store(to.add((x + i) * lanes + k), r);
+                        }
                     }
                 }
             }
@@ -124,26 +139,29 @@ fn interleave<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
     );
 }
 
-/// The first `columns` vectors of `from` as a row of samples.
-pub(super) fn by_columns<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
-    let groups = columns.div_ceil(LANES);
-    let wide = groups * LANES;
-    let mut line = [0.0f32; 8];
-    assert!(from.len() >= wide * LANES && to.len() == columns * LANES);
+/// The first `columns` vectors of `from`: a line of `columns` floats, or up to 7 more, for every lane. Returns the floats
+/// from one line to the next.
+pub(super) fn by_columns<S: Simd>(to: &mut Vec<f32>, from: &[f32], columns: usize) -> usize {
+    let (lanes, step) = (lanes::<S>(), columns.next_multiple_of(8));
+    to.resize(lanes * step, 0.0);
+    assert!(from.len() >= step * lanes);
+    let (to, from) = (to.as_mut_ptr(), from.as_ptr());
     S::vectorize(
         #[inline(always)]
         move || {
-            for g in 0..groups {
-                // SAFETY: 64 floats of `from`, within it as asserted.
-                let mut r = unsafe { S::load8(from.as_ptr().add(g * LANES * LANES), LANES) };
-                S::transpose(&mut r);
-                let count = LANES.min(columns - g * LANES);
-                for (k, r) in r.into_iter().enumerate() {
-                    // SAFETY: `line` has 8 floats.
-                    unsafe { S::store(line.as_mut_ptr(), r) };
-                    to[k * columns + g * LANES..][..count].copy_from_slice(&line[..count]);
+            for x in (0..step).step_by(8) {
+                for k in (0..lanes).step_by(8) {
+                    // SAFETY: 8 vectors of `from`, and 8 floats of 8 lines, are there as asserted.
+                    unsafe {
+                        let mut r = S::load8(from.add(x * lanes + k), lanes);
+                        S::transpose(&mut r);
+                        for (i, r) in r.into_iter().enumerate() {
+                            S::store(to.add((k + i) * step + x), r);
+                        }
+                    }
                 }
             }
         },
     );
+    step
 }

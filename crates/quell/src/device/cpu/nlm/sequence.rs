@@ -44,7 +44,7 @@ impl NlmSequence {
             pool: cpu.pool.clone(),
             level: cpu.level,
             plan: plan.clone(),
-            grid: Grid::new(plan),
+            grid: Grid::new(plan, cpu.level),
             frames: VecDeque::new(),
             first: 0,
             next: 0,
@@ -81,11 +81,9 @@ impl NlmSequence {
                 |i, scratch| work(i, scratch),
                 |i, planes| {
                     let tile = self.grid.tile(i);
-                    let width = self.grid.width_of_tile();
-                    let used = width.min(self.grid.width.saturating_sub(tile.x));
-                    for (j, row) in planes.chunks_exact(width).enumerate() {
+                    for (j, row) in planes.chunks_exact(tile.columns).enumerate() {
                         let (plane, y) = (j / tile.rows, tile.y + j % tile.rows);
-                        merge(Part { plane, y, x: tile.x, row: &row[..used] });
+                        merge(Part { plane, y, x: tile.x, row });
                     }
                     steps.step();
                 },
@@ -248,11 +246,14 @@ impl<'a> TileWork<'a> {
             }
         }
         if !alone {
-            job.load::<S>(here, sequence.frame(sequence.next));
             job.start(work);
             work.sums.frame(0).copy_from_slice(&waiting(sequence.next));
         }
-        Ok(if plan.patchwise { job.finish_totals::<S>(work) } else { job.finish::<S>(work, here) })
+        Ok(if plan.patchwise {
+            job.finish_totals::<S>(work)
+        } else {
+            job.finish::<S>(work, sequence.frame(sequence.next))
+        })
     }
 
     fn shares<S: Simd>(self) -> Result<Vec<f32>> {

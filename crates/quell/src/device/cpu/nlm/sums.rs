@@ -4,18 +4,20 @@
 //! of a sweep add to the same references, and one step later to the same others: both are kept in registers meanwhile,
 //! so that sums are loaded and stored once a sweep and not once a displacement.
 
+use super::aligned::Aligned;
 use super::by_count;
-use super::grid::{Grid, LANES, MOST};
-use crate::device::cpu::simd::Simd;
+use super::grid::{Grid, MOST, V, lanes};
+use crate::device::cpu::simd::{Simd, Wide};
 
 /// Sums of a tile by lanes: some quantities for one or two frames.
 #[derive(Default)]
 pub(super) struct Sums {
-    data: Vec<f32>,
+    data: Aligned,
     quantities: usize,
     rows: usize,
     stride: usize,
     margin: usize,
+    lanes: usize,
 }
 
 impl Sums {
@@ -27,15 +29,15 @@ impl Sums {
             rows,
             stride: grid.columns + 2 * grid.margin,
             margin: grid.margin,
+            lanes: grid.lanes,
         };
         // What is read by columns goes on to a multiple of 8.
-        let len = 2 * self.frame_len() + LANES * LANES;
-        self.data.clear();
-        self.data.resize(len, 0.0);
+        let len = 2 * self.frame_len() + 8 * self.lanes;
+        self.data.zero(len);
     }
 
     fn frame_len(&self) -> usize {
-        self.quantities * self.rows * self.stride * LANES
+        self.quantities * self.rows * self.stride * self.lanes
     }
 
     /// All sums of a frame.
@@ -48,16 +50,18 @@ impl Sums {
     #[inline(always)]
     pub(super) fn at(&self, frame: usize, quantity: usize, y: isize, x: isize) -> usize {
         let row = (frame * self.quantities + quantity) * self.rows + y as usize;
-        (row * self.stride + (x + self.margin as isize) as usize) * LANES
+        (row * self.stride + (x + self.margin as isize) as usize) * self.lanes
     }
 
     /// Floats from one quantity to the next.
     pub(super) fn step(&self) -> usize {
-        self.rows * self.stride * LANES
+        self.rows * self.stride * self.lanes
     }
 
-    pub(super) fn data(&self) -> &[f32] {
-        &self.data
+    /// One row of a quantity, beside the tile too, and 8 columns more.
+    pub(super) fn row(&self, quantity: usize, y: usize) -> &[f32] {
+        let at = self.at(0, quantity, y as isize, -(self.margin as isize));
+        &self.data[at..][..(self.stride + 7) * self.lanes]
     }
 
     pub(super) fn data_mut(&mut self) -> &mut [f32] {
@@ -74,9 +78,9 @@ pub(super) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn check(&self, displacements: usize, count: usize) {
+    fn check(&self, displacements: usize, len: usize) {
         assert!(self.displacements == displacements);
-        assert!((displacements - 1) * self.step + count * LANES <= self.data.len());
+        assert!((displacements - 1) * self.step + len <= self.data.len());
     }
 }
 
@@ -118,12 +122,13 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
     own: usize,
     other: usize,
 ) {
-    let count = job.here.len() / LANES;
-    job.own.check(K, count);
-    job.other.check(K, count);
-    assert!(job.there.len() >= (count + K - 1) * LANES);
-    assert!(!OWN || own + count * LANES <= job.sums.len());
-    assert!(!OTHER || other + (count + K - 1) * LANES <= job.sums.len());
+    let lanes = lanes::<S>();
+    let count = job.here.len() / lanes;
+    job.own.check(K, count * lanes);
+    job.other.check(K, count * lanes);
+    assert!(job.there.len() >= (count + K - 1) * lanes);
+    assert!(!OWN || own + count * lanes <= job.sums.len());
+    assert!(!OTHER || other + (count + K - 1) * lanes <= job.sums.len());
     let (w, v) = (job.own.data.as_ptr(), job.other.data.as_ptr());
     let (own_step, other_step) = (job.own.step, job.other.step);
     let (here, there) = (job.here.as_ptr(), job.there.as_ptr());
@@ -136,29 +141,29 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
             // a reference: displacements of a row are positive then.
             unsafe {
                 let (own, other) = (base.wrapping_add(own), base.wrapping_add(other));
-                let mut late = [S::splat(0.0); K];
+                let mut late = [V::<S>::splat(0.0); K];
                 if OTHER {
                     for (j, late) in late.iter_mut().enumerate().take(K - 1) {
-                        *late = S::load(other.add(j * LANES));
+                        *late = V::<S>::load(other.add(j * lanes));
                     }
                 }
-                for i in (0..count * LANES).step_by(LANES) {
+                for i in (0..count * lanes).step_by(lanes) {
                     if OWN {
-                        let mut sum = S::load(own.add(i));
+                        let mut sum = V::<S>::load(own.add(i));
                         for j in 0..K {
-                            let weight = S::load(w.add(j * own_step + i));
-                            sum = S::fma(weight, S::load(there.add(i + j * LANES)), sum);
+                            let weight = V::<S>::load(w.add(j * own_step + i));
+                            sum = V::<S>::fma(weight, V::<S>::load(there.add(i + j * lanes)), sum);
                         }
-                        S::store(own.add(i), sum);
+                        V::<S>::store(own.add(i), sum);
                     }
                     if OTHER {
-                        late[K - 1] = S::load(other.add(i + (K - 1) * LANES));
-                        let sample = S::load(here.add(i));
+                        late[K - 1] = V::<S>::load(other.add(i + (K - 1) * lanes));
+                        let sample = V::<S>::load(here.add(i));
                         // The first is done; the others move up. (A loop that only moves would go through memory.)
                         for j in 0..K {
-                            let sum = S::fma(S::load(v.add(j * other_step + i)), sample, late[j]);
+                            let sum = V::<S>::fma(V::<S>::load(v.add(j * other_step + i)), sample, late[j]);
                             if j == 0 {
-                                S::store(other.add(i), sum);
+                                V::<S>::store(other.add(i), sum);
                             } else {
                                 late[j - 1] = sum;
                             }
@@ -167,7 +172,7 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
                 }
                 if OTHER {
                     for (j, late) in late.iter().enumerate().take(K - 1) {
-                        S::store(other.add((count + j) * LANES), *late);
+                        V::<S>::store(other.add((count + j) * lanes), *late);
                     }
                 }
             }
@@ -208,10 +213,10 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
     own: usize,
     other: usize,
 ) {
-    let (count, maxima) = (job.count, job.maxima);
-    job.weights.check(K, count);
-    assert!(!OWN || own + maxima + count * LANES <= job.sums.len());
-    assert!(!OTHER || other + maxima + (count + K - 1) * LANES <= job.sums.len());
+    let (count, maxima, lanes) = (job.count, job.maxima, lanes::<S>());
+    job.weights.check(K, count * lanes);
+    assert!(!OWN || own + maxima + count * lanes <= job.sums.len());
+    assert!(!OTHER || other + maxima + (count + K - 1) * lanes <= job.sums.len());
     let (w, step) = (job.weights.data.as_ptr(), job.weights.step);
     let base = job.sums.as_mut_ptr();
     S::vectorize(
@@ -220,51 +225,51 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
             // SAFETY: as in `samples`.
             unsafe {
                 let (own, other) = (base.wrapping_add(own), base.wrapping_add(other));
-                let mut late = [S::splat(0.0); K];
-                let mut best = [S::splat(0.0); K];
+                let mut late = [V::<S>::splat(0.0); K];
+                let mut best = [V::<S>::splat(0.0); K];
                 if OTHER {
                     for j in 0..K - 1 {
-                        late[j] = S::load(other.add(j * LANES));
+                        late[j] = V::<S>::load(other.add(j * lanes));
                         if MAX {
-                            best[j] = S::load(other.add(maxima + j * LANES));
+                            best[j] = V::<S>::load(other.add(maxima + j * lanes));
                         }
                     }
                 }
-                for i in (0..count * LANES).step_by(LANES) {
-                    let mut weight = [S::splat(0.0); K];
+                for i in (0..count * lanes).step_by(lanes) {
+                    let mut weight = [V::<S>::splat(0.0); K];
                     for (j, weight) in weight.iter_mut().enumerate() {
-                        *weight = S::load(w.add(j * step + i));
+                        *weight = V::<S>::load(w.add(j * step + i));
                     }
                     if OWN {
-                        let mut sum = S::load(own.add(i));
+                        let mut sum = V::<S>::load(own.add(i));
                         for &weight in &weight {
-                            sum = S::add(sum, weight);
+                            sum = V::<S>::add(sum, weight);
                         }
-                        S::store(own.add(i), sum);
+                        V::<S>::store(own.add(i), sum);
                         if MAX {
-                            let mut most = S::load(own.add(maxima + i));
+                            let mut most = V::<S>::load(own.add(maxima + i));
                             for &weight in &weight {
-                                most = S::max(most, weight);
+                                most = V::<S>::max(most, weight);
                             }
-                            S::store(own.add(maxima + i), most);
+                            V::<S>::store(own.add(maxima + i), most);
                         }
                     }
                     if OTHER {
-                        late[K - 1] = S::load(other.add(i + (K - 1) * LANES));
+                        late[K - 1] = V::<S>::load(other.add(i + (K - 1) * lanes));
                         for j in 0..K {
-                            let sum = S::add(late[j], weight[j]);
+                            let sum = V::<S>::add(late[j], weight[j]);
                             if j == 0 {
-                                S::store(other.add(i), sum);
+                                V::<S>::store(other.add(i), sum);
                             } else {
                                 late[j - 1] = sum;
                             }
                         }
                         if MAX {
-                            best[K - 1] = S::load(other.add(maxima + i + (K - 1) * LANES));
+                            best[K - 1] = V::<S>::load(other.add(maxima + i + (K - 1) * lanes));
                             for j in 0..K {
-                                let most = S::max(best[j], weight[j]);
+                                let most = V::<S>::max(best[j], weight[j]);
                                 if j == 0 {
-                                    S::store(other.add(maxima + i), most);
+                                    V::<S>::store(other.add(maxima + i), most);
                                 } else {
                                     best[j - 1] = most;
                                 }
@@ -274,9 +279,9 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
                 }
                 if OTHER {
                     for j in 0..K - 1 {
-                        S::store(other.add((count + j) * LANES), late[j]);
+                        V::<S>::store(other.add((count + j) * lanes), late[j]);
                         if MAX {
-                            S::store(other.add(maxima + (count + j) * LANES), best[j]);
+                            V::<S>::store(other.add(maxima + (count + j) * lanes), best[j]);
                         }
                     }
                 }

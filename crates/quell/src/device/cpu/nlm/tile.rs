@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::distance::{Comparison, Distances};
 use super::frame::Frame;
-use super::grid::{Grid, LANES, Tile, sweeps};
+use super::grid::{Grid, Tile, lanes, sweeps};
 use super::samples::{Block, Mirrored, by_columns};
 use super::share::Shares;
 use super::sums::{Places, Rows, Sums, add_samples, add_weights};
@@ -30,6 +30,7 @@ pub(super) struct Work {
     inverse: Block,
     share: Block,
     ones: Vec<f32>,
+    lines: Vec<f32>,
     pub(super) sums: Sums,
 }
 
@@ -69,11 +70,10 @@ impl Pairing {
         })
     }
 
-    /// Of `n` rows or columns, and displacements from `least` to `most`: where references lie that serve, or are served by,
-    /// a pixel of the tile.
-    fn references(self, n: usize, least: isize, most: isize) -> Range<isize> {
+    /// Of `n` rows: those of references that serve, or are served by, a pixel of the tile.
+    fn references(self, n: usize, dy: isize) -> Range<isize> {
         let n = n as isize;
-        if self == Self::One { 0..n } else { 0.min(-most)..n.max(n - least) }
+        if self == Self::One { 0..n } else { 0.min(-dy)..n.max(n - dy) }
     }
 }
 
@@ -124,9 +124,9 @@ impl Job<'_> {
         let rows = self.tile.rows as isize;
         for (dy, dx, k) in pairing.sweeps(plan.search_radius) {
             self.control.check()?;
-            let of = self.comparison(pairing, here, there, (dy, dx, k), 0, exact);
-            let (x, count) = (of.x.start, (of.x.end - of.x.start) as usize);
-            let ys = pairing.references(self.tile.rows, dy, dy);
+            let of = self.comparison(here, there, (dy, dx, k), exact);
+            let count = self.grid.columns;
+            let ys = pairing.references(self.tile.rows, dy);
             work.distances.start::<S>(&of, ys.start);
             for y in ys {
                 let weights = work.distances.row::<S>(&of, y);
@@ -134,8 +134,8 @@ impl Job<'_> {
                 let own = (0..rows).contains(&y);
                 let other = pairing != Pairing::One && (0..rows).contains(&(y + dy));
                 let places = |sums: &Sums, quantity| Places {
-                    own: own.then(|| sums.at(frames.0, quantity, y, x)),
-                    other: other.then(|| sums.at(frames.1, quantity, y + dy, x + dx)),
+                    own: own.then(|| sums.at(frames.0, quantity, y, 0)),
+                    other: other.then(|| sums.at(frames.1, quantity, y + dy, dx)),
                 };
                 let maxima = if plan.center == Center::Max { sums.step() } else { 0 };
                 let at = places(sums, TOTAL);
@@ -145,8 +145,8 @@ impl Job<'_> {
                 }
                 for c in 0..plan.channels {
                     let at = places(sums, PLANES + c);
-                    let a = here.planes[c].row(y, x, count);
-                    let b = there.planes[c].row(y + dy, x + dx, count + k - 1);
+                    let a = here.planes[c].row(y, 0, count);
+                    let b = there.planes[c].row(y + dy, dx, count + k - 1);
                     add_samples::<S>(sums.data_mut(), at, weights, weights, a, b);
                 }
             }
@@ -154,24 +154,21 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// What a sweep compares, `more` columns further on both sides than what it serves.
+    /// What a sweep compares.
     fn comparison<'b>(
         &self,
-        pairing: Pairing,
         here: &'b Blocks,
         there: &'b Blocks,
         (dy, dx, displacements): (isize, isize, usize),
-        more: isize,
         exact: bool,
     ) -> Comparison<'b> {
-        let x = pairing.references(self.grid.columns, dx, dx + displacements as isize - 1);
         Comparison {
             here: here.compared(),
             there: there.compared(),
             dy,
             dx,
             displacements,
-            x: x.start - more..x.end + more,
+            x: 0..self.grid.columns as isize,
             radius: self.plan.patch_radius,
             exact,
             weighing: Weighing::new(self.plan),
@@ -179,75 +176,72 @@ impl Job<'_> {
     }
 
     /// Counts the pixel itself and divides; the planes of the result by rows.
-    pub(super) fn finish<S: Simd>(&self, work: &mut Work, here: &Blocks) -> Vec<f32> {
-        for y in 0..self.tile.rows as isize {
-            for c in 0..self.plan.channels {
-                let own = here.planes[c].row(y, 0, self.grid.columns);
-                self.average::<S>(&mut work.sums, y, c, own);
+    pub(super) fn finish<S: Simd>(&self, work: &mut Work, frame: &Frame) -> Vec<f32> {
+        let size = self.tile.columns * self.tile.rows;
+        let mut out = vec![0.0; self.plan.channels * size];
+        let (mut total, mut own) = (Vec::new(), Vec::new());
+        for y in 0..self.tile.rows {
+            self.totals::<S>(work, y, &mut total, &mut own);
+            for (c, plane) in out.chunks_exact_mut(size).enumerate() {
+                let row = &mut plane[y * self.tile.columns..][..self.tile.columns];
+                self.collect::<S>(work, PLANES + c, y, row, |a, b| a + b);
+                let samples = &frame.planes[c].row(self.tile.y + y)[self.tile.x..];
+                for (i, sum) in row.iter_mut().enumerate() {
+                    *sum = (*sum + own[i] * samples[i]) / total[i];
+                }
             }
         }
-        self.collect::<S>(&work.sums, PLANES..PLANES + self.plan.channels)
-    }
-
-    fn average<S: Simd>(&self, sums: &mut Sums, y: isize, plane: usize, own: &[f32]) {
-        let (total, best) = (sums.at(0, TOTAL, y, 0), sums.at(0, BEST, y, 0));
-        let at = sums.at(0, PLANES + plane, y, 0);
-        let (len, max) = (own.len(), self.plan.center == Center::Max);
-        let data = sums.data_mut();
-        assert!(total.max(best).max(at) + len <= data.len());
-        S::vectorize(
-            #[inline(always)]
-            move || {
-                for i in (0..len).step_by(LANES) {
-                    // SAFETY: the lengths were asserted.
-                    unsafe {
-                        let p = data.as_mut_ptr().add(i);
-                        let weight = own_weight::<S>(max, S::load(p.add(best)));
-                        let sum = S::fma(weight, S::load(own.as_ptr().add(i)), S::load(p.add(at)));
-                        S::store(p.add(at), S::div(sum, S::add(S::load(p.add(total)), weight)));
-                    }
-                }
-            },
-        );
+        out
     }
 
     /// Counts the pixel itself; the reciprocal totals, and the share of the pixel itself, by rows.
     pub(super) fn finish_totals<S: Simd>(&self, work: &mut Work) -> Vec<f32> {
-        let (len, max) = (self.grid.columns * LANES, self.plan.center == Center::Max);
-        for y in 0..self.tile.rows as isize {
-            let (total, best) = (work.sums.at(0, TOTAL, y, 0), work.sums.at(0, BEST, y, 0));
-            let data = work.sums.data_mut();
-            assert!(total.max(best) + len <= data.len());
-            S::vectorize(
-                #[inline(always)]
-                move || {
-                    for i in (0..len).step_by(LANES) {
-                        // SAFETY: the lengths were asserted.
-                        unsafe {
-                            let p = data.as_mut_ptr().add(i);
-                            let weight = own_weight::<S>(max, S::load(p.add(best)));
-                            let inverse = S::div(S::splat(1.0), S::add(S::load(p.add(total)), weight));
-                            S::store(p.add(total), inverse);
-                            S::store(p.add(best), S::mul(weight, inverse));
-                        }
-                    }
-                },
-            );
+        let (mut total, mut own) = (Vec::new(), Vec::new());
+        let (mut inverse, mut share) = (Vec::new(), Vec::new());
+        for y in 0..self.tile.rows {
+            self.totals::<S>(work, y, &mut total, &mut own);
+            inverse.extend(total.iter().map(|t| 1.0 / t));
+            share.extend(own.iter().zip(&total).map(|(own, t)| own / t));
         }
-        self.collect::<S>(&work.sums, TOTAL..BEST + 1)
+        inverse.append(&mut share);
+        inverse
     }
 
-    /// Quantities by rows of the tile, one plane after the other.
-    fn collect<S: Simd>(&self, sums: &Sums, quantities: Range<usize>) -> Vec<f32> {
-        let width = self.grid.width_of_tile();
-        let mut out = vec![0.0; quantities.len() * self.tile.rows * width];
-        let mut rows = out.chunks_exact_mut(width);
-        for quantity in quantities {
-            for (y, row) in (0..self.tile.rows as isize).zip(&mut rows) {
-                by_columns::<S>(row, &sums.data()[sums.at(0, quantity, y, 0)..], self.grid.columns);
+    /// The weights of a row with that of the pixel itself, and that one alone.
+    fn totals<S: Simd>(&self, work: &mut Work, y: usize, total: &mut Vec<f32>, own: &mut Vec<f32>) {
+        total.resize(self.tile.columns, 0.0);
+        own.resize(self.tile.columns, 0.0);
+        self.collect::<S>(work, TOTAL, y, total, |a, b| a + b);
+        match self.plan.center {
+            Center::One => own.fill(1.0),
+            Center::Max => {
+                self.collect::<S>(work, BEST, y, own, f32::max);
+                own.iter_mut().for_each(|own| *own = own.max(Center::LEAST));
             }
         }
-        out
+        total.iter_mut().zip(own).for_each(|(total, own)| *total += *own);
+    }
+
+    /// A row of a quantity: what all strips that reach a pixel have for it.
+    fn collect<S: Simd>(
+        &self,
+        work: &mut Work,
+        quantity: usize,
+        y: usize,
+        row: &mut [f32],
+        join: impl Fn(f32, f32) -> f32,
+    ) {
+        let (columns, margin) = (self.grid.columns, self.grid.margin);
+        let step = by_columns::<S>(&mut work.lines, work.sums.row(quantity, y), columns + 2 * margin);
+        row.fill(0.0);
+        for (k, line) in work.lines.chunks_exact(step).enumerate() {
+            // Where the line begins in the tile: strips and sums both begin `margin` columns early.
+            let begin = (k * columns) as isize - 2 * margin as isize;
+            let skip = (-begin).clamp(0, step as isize) as usize;
+            let at = (begin.max(0) as usize).min(row.len());
+            let line = &line[skip..(columns + 2 * margin).max(skip)];
+            row[at..].iter_mut().zip(line).for_each(|(sum, &v)| *sum = join(*sum, v));
+        }
     }
 
     /// Prepares the second sweep of whole patches: `totals` are reciprocal totals and shares of the pixels themselves.
@@ -259,13 +253,13 @@ impl Job<'_> {
         let (n, columns, b) =
             (2 * self.plan.patch_radius + 1, self.grid.columns, self.plan.patch_radius as isize);
         let rows = self.tile.rows as isize;
-        work.own.start(1, n, columns);
+        work.own.start::<S>(1, n, columns);
         work.ones.clear();
-        work.ones.resize((columns + n) * LANES, 1.0);
+        work.ones.resize((columns + n) * lanes::<S>(), 1.0);
         for center in -b..rows + b {
             let shares = Rows {
                 data: work.share.row(center, -b - 1, columns + n),
-                step: (columns + n) * LANES,
+                step: (columns + n) * lanes::<S>(),
                 displacements: 1,
             };
             work.own.push::<S>(n, shares, &work.ones, 0);
@@ -296,21 +290,20 @@ impl Job<'_> {
         let symmetric = pairing != Pairing::One;
         for (dy, dx, k) in pairing.sweeps(self.plan.search_radius) {
             self.control.check()?;
-            let mut of = self.comparison(pairing, here, there, (dy, dx, k), b, exact);
-            // Sums over columns are seeded one column before the first.
-            of.x.start -= 1;
-            let (x, wide) = (of.x.start + b + 1, (of.x.end - of.x.start) as usize);
-            let count = wide - n;
-            let ys = pairing.references(self.tile.rows, dy, dy);
+            let mut of = self.comparison(here, there, (dy, dx, k), exact);
+            // Centres around, and sums over columns are seeded one column before the first.
+            of.x = -b - 1..of.x.end + b;
+            let (count, wide) = (self.grid.columns, self.grid.columns + n);
+            let ys = pairing.references(self.tile.rows, dy);
             work.distances.start::<S>(&of, ys.start - b);
-            work.own.start(k, n, count);
-            work.other.start(k, n, count);
+            work.own.start::<S>(k, n, count);
+            work.other.start::<S>(k, n, count);
             for center in ys.start - b..ys.end + b {
                 let weights = work.distances.row::<S>(&of, center);
                 work.own.push::<S>(n, weights, work.inverse.row(center, of.x.start, wide), 0);
                 if symmetric {
                     let inverse = work.inverse.row(center + dy, of.x.start + dx, wide + k - 1);
-                    work.other.push::<S>(n, weights, inverse, LANES);
+                    work.other.push::<S>(n, weights, inverse, lanes::<S>());
                 }
                 let y = center - b;
                 if y < ys.start {
@@ -322,11 +315,11 @@ impl Job<'_> {
                 let others = if other { work.other.rows::<S>(k, n, count) } else { shares };
                 for c in 0..self.plan.channels {
                     let at = Places {
-                        own: own.then(|| work.sums.at(0, c, y, x)),
-                        other: other.then(|| work.sums.at(0, c, y + dy, x + dx)),
+                        own: own.then(|| work.sums.at(0, c, y, 0)),
+                        other: other.then(|| work.sums.at(0, c, y + dy, dx)),
                     };
-                    let a = here.planes[c].row(y, x, count);
-                    let b = there.planes[c].row(y + dy, x + dx, count + k - 1);
+                    let a = here.planes[c].row(y, 0, count);
+                    let b = there.planes[c].row(y + dy, dx, count + k - 1);
                     add_samples::<S>(work.sums.data_mut(), at, shares, others, a, b);
                 }
             }
@@ -335,21 +328,16 @@ impl Job<'_> {
     }
 
     /// The mean over the patches that cover a pixel, by rows.
-    pub(super) fn finish_shares<S: Simd>(&self, work: &Work) -> Vec<f32> {
-        let mut out = self.collect::<S>(&work.sums, 0..self.plan.channels);
+    pub(super) fn finish_shares<S: Simd>(&self, work: &mut Work) -> Vec<f32> {
+        let size = self.tile.columns * self.tile.rows;
+        let mut out = vec![0.0; self.plan.channels * size];
+        for (c, plane) in out.chunks_exact_mut(size).enumerate() {
+            for (y, row) in plane.chunks_exact_mut(self.tile.columns).enumerate() {
+                self.collect::<S>(work, c, y, row, |a, b| a + b);
+            }
+        }
         let side = (2 * self.plan.patch_radius + 1) as f32;
         out.iter_mut().for_each(|v| *v /= side * side);
         out
     }
-}
-
-/// What the pixel itself weighs.
-#[inline(always)]
-fn own_weight<S: Simd>(max: bool, best: S::F32) -> S::F32 {
-    let one = S::splat(1.0);
-    if !max {
-        return one;
-    }
-    // 1 where no other weighs anything.
-    S::add(best, S::sub(one, S::keep(S::gt(best, S::splat(0.0)), one)))
 }

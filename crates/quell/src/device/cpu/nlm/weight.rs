@@ -1,11 +1,12 @@
 //! Weights of distances, a vector at a time.
 
-use crate::device::cpu::simd::Simd;
+use super::grid::V;
+use crate::device::cpu::simd::{Simd, Wide};
 use crate::nlm::{Plan, Weight};
 
 /// A function from sums of squared differences to weights.
 pub(super) trait Weigh: Copy {
-    fn at<S: Simd>(self, ssd: S::F32) -> S::F32;
+    fn at<S: Simd>(self, ssd: V<S>) -> V<S>;
 }
 
 /// The numbers of a plan that weights depend on.
@@ -18,20 +19,23 @@ pub(super) struct Scale {
 impl Scale {
     /// `max(slope d - floor, 0)`.
     #[inline(always)]
-    fn argument<S: Simd>(self, ssd: S::F32) -> S::F32 {
-        S::max(S::fma(S::splat(self.slope), ssd, S::splat(-self.floor)), S::splat(0.0))
+    fn argument<S: Simd>(self, ssd: V<S>) -> V<S> {
+        V::<S>::max(
+            V::<S>::fma(V::<S>::splat(self.slope), ssd, V::<S>::splat(-self.floor)),
+            V::<S>::splat(0.0),
+        )
     }
 }
 
 /// `max(1 - u^2, 0)`.
 #[inline(always)]
-fn falling<S: Simd>(u: S::F32) -> S::F32 {
-    S::max(S::fnma(u, u, S::splat(1.0)), S::splat(0.0))
+fn falling<S: Simd>(u: V<S>) -> V<S> {
+    V::<S>::max(V::<S>::fnma(u, u, V::<S>::splat(1.0)), V::<S>::splat(0.0))
 }
 
 #[inline(always)]
-fn square<S: Simd>(v: S::F32) -> S::F32 {
-    S::mul(v, v)
+fn square<S: Simd>(v: V<S>) -> V<S> {
+    V::<S>::mul(v, v)
 }
 
 /// [`Weight::Bisquare`] of distances that nothing is taken off.
@@ -40,8 +44,8 @@ pub(super) struct Plain(f32);
 
 impl Weigh for Plain {
     #[inline(always)]
-    fn at<S: Simd>(self, ssd: S::F32) -> S::F32 {
-        square::<S>(falling::<S>(S::mul(S::splat(self.0), ssd)))
+    fn at<S: Simd>(self, ssd: V<S>) -> V<S> {
+        square::<S>(falling::<S>(V::<S>::mul(V::<S>::splat(self.0), ssd)))
     }
 }
 
@@ -51,7 +55,7 @@ pub(super) struct Bisquare(Scale);
 
 impl Weigh for Bisquare {
     #[inline(always)]
-    fn at<S: Simd>(self, ssd: S::F32) -> S::F32 {
+    fn at<S: Simd>(self, ssd: V<S>) -> V<S> {
         square::<S>(falling::<S>(self.0.argument::<S>(ssd)))
     }
 }
@@ -62,7 +66,7 @@ pub(super) struct Bisquare8(Scale);
 
 impl Weigh for Bisquare8 {
     #[inline(always)]
-    fn at<S: Simd>(self, ssd: S::F32) -> S::F32 {
+    fn at<S: Simd>(self, ssd: V<S>) -> V<S> {
         square::<S>(square::<S>(square::<S>(falling::<S>(self.0.argument::<S>(ssd)))))
     }
 }
@@ -73,9 +77,9 @@ pub(super) struct Gauss(Scale);
 
 impl Weigh for Gauss {
     #[inline(always)]
-    fn at<S: Simd>(self, ssd: S::F32) -> S::F32 {
+    fn at<S: Simd>(self, ssd: V<S>) -> V<S> {
         let u = self.0.argument::<S>(ssd);
-        S::keep(S::gt(S::splat(80.0), u), S::exp_minus(u))
+        V::<S>::exp_minus(u).keep_below(V::<S>::splat(80.0), u)
     }
 }
 

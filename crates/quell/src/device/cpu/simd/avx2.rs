@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Simd;
+use super::{Simd, Wide};
 
 #[derive(Clone, Copy)]
 pub(super) struct Avx2;
@@ -68,11 +68,6 @@ macro_rules! float_methods {
             op!(_mm256_max_ps(a, b))
         }
         #[inline(always)]
-        fn shift(v: Self::F32, t: Self::F32) -> Self::F32 {
-            let k = op!(_mm256_slli_epi32::<23>(_mm256_castps_si256(t)));
-            op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), k)))
-        }
-        #[inline(always)]
         fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
             op!(_mm256_fmadd_ps(a, b, c))
         }
@@ -114,6 +109,7 @@ impl Simd for Avx2 {
     type U32 = [__m256i; 4];
     type F32 = __m256;
     type Mask = __m256;
+    type Wide = __m256;
 
     const WIDE: bool = false;
 
@@ -232,5 +228,57 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn keep(m: Self::Mask, v: Self::F32) -> Self::F32 {
         op!(_mm256_and_ps(m, v))
+    }
+}
+
+impl Wide for __m256 {
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { _mm256_loadu_ps(p) }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f32, v: Self) {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { _mm256_storeu_ps(p, v) }
+    }
+    #[inline(always)]
+    fn splat(v: f32) -> Self {
+        op!(_mm256_set1_ps(v))
+    }
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        op!(_mm256_add_ps(self, b))
+    }
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        op!(_mm256_sub_ps(self, b))
+    }
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        op!(_mm256_mul_ps(self, b))
+    }
+    #[inline(always)]
+    fn max(self, b: Self) -> Self {
+        op!(_mm256_max_ps(self, b))
+    }
+    #[inline(always)]
+    fn fma(self, b: Self, c: Self) -> Self {
+        op!(_mm256_fmadd_ps(self, b, c))
+    }
+    #[inline(always)]
+    fn fnma(self, b: Self, c: Self) -> Self {
+        op!(_mm256_fnmadd_ps(self, b, c))
+    }
+    #[inline(always)]
+    fn keep_below(self, limit: Self, u: Self) -> Self {
+        op!(_mm256_and_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(limit, u), self))
+    }
+    #[inline(always)]
+    fn shift(self, t: Self) -> Self {
+        let k = op!(_mm256_slli_epi32::<23>(_mm256_castps_si256(t)));
+        op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(self), k)))
     }
 }

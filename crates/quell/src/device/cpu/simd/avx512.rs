@@ -1,10 +1,10 @@
-//! AVX-512 (F, BW, DQ, VL): 512-bit integers; floats stay 256-bit, with twice the registers, so that the
+//! AVX-512 (F, BW, DQ, VL): 512-bit integers; the floats of BM3D stay 256-bit, with twice the registers, so that the
 //! result is bit for bit that of AVX2.
 
 use std::arch::x86_64::*;
 
-use super::Simd;
 use super::avx2::{float_methods, op};
+use super::{Simd, Wide};
 
 #[derive(Clone, Copy)]
 pub(super) struct Avx512;
@@ -14,6 +14,7 @@ impl Simd for Avx512 {
     type U32 = [__m512i; 2];
     type F32 = __m256;
     type Mask = __mmask8;
+    type Wide = __m512;
 
     const WIDE: bool = true;
 
@@ -116,5 +117,57 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn keep(m: Self::Mask, v: Self::F32) -> Self::F32 {
         op!(_mm256_maskz_mov_ps(m, v))
+    }
+}
+
+impl Wide for __m512 {
+    const LANES: usize = 16;
+
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller vouches for 16 elements.
+        unsafe { _mm512_loadu_ps(p) }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f32, v: Self) {
+        // SAFETY: the caller vouches for 16 elements.
+        unsafe { _mm512_storeu_ps(p, v) }
+    }
+    #[inline(always)]
+    fn splat(v: f32) -> Self {
+        op!(_mm512_set1_ps(v))
+    }
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        op!(_mm512_add_ps(self, b))
+    }
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        op!(_mm512_sub_ps(self, b))
+    }
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        op!(_mm512_mul_ps(self, b))
+    }
+    #[inline(always)]
+    fn max(self, b: Self) -> Self {
+        op!(_mm512_max_ps(self, b))
+    }
+    #[inline(always)]
+    fn fma(self, b: Self, c: Self) -> Self {
+        op!(_mm512_fmadd_ps(self, b, c))
+    }
+    #[inline(always)]
+    fn fnma(self, b: Self, c: Self) -> Self {
+        op!(_mm512_fnmadd_ps(self, b, c))
+    }
+    #[inline(always)]
+    fn keep_below(self, limit: Self, u: Self) -> Self {
+        op!(_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(limit, u), self))
+    }
+    #[inline(always)]
+    fn shift(self, t: Self) -> Self {
+        let k = op!(_mm512_slli_epi32::<23>(_mm512_castps_si512(t)));
+        op!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self), k)))
     }
 }

@@ -12,8 +12,10 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod portable;
+mod wide;
 
 use super::Level;
+pub(super) use wide::Wide;
 
 /// What kernels are written in. Raw-pointer methods need `p` valid for the stated number of elements.
 pub(super) trait Simd: Copy + Send + Sync + 'static {
@@ -25,6 +27,8 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
     type F32: Copy;
     /// Truth of 8 float lanes.
     type Mask: Copy;
+    /// As many floats as a register holds.
+    type Wide: Wide;
 
     /// Whether there are registers enough to scan several displacements at once.
     const WIDE: bool;
@@ -62,8 +66,6 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
     fn mul(a: Self::F32, b: Self::F32) -> Self::F32;
     fn div(a: Self::F32, b: Self::F32) -> Self::F32;
     fn max(a: Self::F32, b: Self::F32) -> Self::F32;
-    /// `v` times `2^k`, given `t = k + 1.5 * 2^23` (whose low bits are `k`) and a normal result.
-    fn shift(v: Self::F32, t: Self::F32) -> Self::F32;
     /// `a * b + c`, fused where the instruction set can.
     fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
     /// `c - a * b`, fused where the instruction set can.
@@ -82,24 +84,6 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
             *v = unsafe { Self::load(p.add(i * stride)) };
         }
         v
-    }
-
-    /// `e^-u` for `u` from 0 to 80, to a relative error of 3e-7.
-    #[inline(always)]
-    fn exp_minus(u: Self::F32) -> Self::F32 {
-        // 2^k e^r with |r| <= ln 2 / 2: adding 1.5 * 2^23 rounds to a whole number.
-        let whole = Self::splat(12_582_912.0);
-        let t = Self::fnma(u, Self::splat(std::f32::consts::LOG2_E), whole);
-        let k = Self::sub(t, whole);
-        // ln 2 in two parts: the first has so few bits that its multiples are exact.
-        let r = Self::fnma(k, Self::splat(0.693_359_4), Self::sub(Self::splat(0.0), u));
-        let r = Self::fnma(k, Self::splat(-2.121_944_4e-4), r);
-        let terms = [1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0];
-        let mut sum = Self::splat(terms[0]);
-        for term in &terms[1..] {
-            sum = Self::fma(sum, r, Self::splat(*term));
-        }
-        Self::shift(sum, t)
     }
 
     /// Sum of the lanes, in a fixed order.
@@ -157,9 +141,9 @@ mod tests {
         type Output = f32;
         #[inline(always)]
         fn run<S: Simd>(self) -> f32 {
-            let mut out = [0.0; 8];
-            // SAFETY: `out` has 8 elements.
-            unsafe { S::store(out.as_mut_ptr(), S::exp_minus(S::splat(self.0))) };
+            let mut out = [0.0; 16];
+            // SAFETY: no vector has more than 16 elements.
+            unsafe { S::Wide::store(out.as_mut_ptr(), S::Wide::exp_minus(S::Wide::splat(self.0))) };
             out[3]
         }
     }

@@ -1,6 +1,6 @@
 //! Plain arrays; the compiler vectorises them for the target's baseline.
 
-use super::Simd;
+use super::{Simd, Wide};
 
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
@@ -25,6 +25,7 @@ impl Simd for Portable {
     type U32 = [u32; 32];
     type F32 = [f32; 8];
     type Mask = [bool; 8];
+    type Wide = [f32; 8];
 
     const WIDE: bool = false;
 
@@ -134,10 +135,6 @@ impl Simd for Portable {
         zip(a, b, |x, y| if x > y { x } else { y })
     }
     #[inline(always)]
-    fn shift(v: Self::F32, t: Self::F32) -> Self::F32 {
-        zip(v, t, |v, t| f32::from_bits(v.to_bits().wrapping_add(t.to_bits() << 23)))
-    }
-    #[inline(always)]
     fn fma(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
         std::array::from_fn(|i| mul_add(a[i], b[i], c[i]))
     }
@@ -156,5 +153,57 @@ impl Simd for Portable {
     #[inline(always)]
     fn transpose(r: &mut [Self::F32; 8]) {
         *r = std::array::from_fn(|i| std::array::from_fn(|j| r[j][i]));
+    }
+}
+
+/// The same operations under another name.
+impl Wide for [f32; 8] {
+    const LANES: usize = 8;
+
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { Portable::load(p) }
+    }
+    #[inline(always)]
+    unsafe fn store(p: *mut f32, v: Self) {
+        // SAFETY: the caller vouches for 8 elements.
+        unsafe { Portable::store(p, v) }
+    }
+    #[inline(always)]
+    fn splat(v: f32) -> Self {
+        [v; 8]
+    }
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        Portable::add(self, b)
+    }
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        Portable::sub(self, b)
+    }
+    #[inline(always)]
+    fn mul(self, b: Self) -> Self {
+        Portable::mul(self, b)
+    }
+    #[inline(always)]
+    fn max(self, b: Self) -> Self {
+        Portable::max(self, b)
+    }
+    #[inline(always)]
+    fn fma(self, b: Self, c: Self) -> Self {
+        Portable::fma(self, b, c)
+    }
+    #[inline(always)]
+    fn fnma(self, b: Self, c: Self) -> Self {
+        Portable::fnma(self, b, c)
+    }
+    #[inline(always)]
+    fn keep_below(self, limit: Self, u: Self) -> Self {
+        Portable::keep(Portable::gt(limit, u), self)
+    }
+    #[inline(always)]
+    fn shift(self, t: Self) -> Self {
+        zip(self, t, |v, t| f32::from_bits(v.to_bits().wrapping_add(t.to_bits() << 23)))
     }
 }

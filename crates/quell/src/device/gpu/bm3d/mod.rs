@@ -127,6 +127,7 @@ impl<R: Runtime> Gpu<R> {
                     if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
                 {
                     self.bm3d.slots.shrink();
+                    self.nlm.clear();
                     side = side.min(plan.width.max(plan.height)) / 2;
                 }
                 Err(Stop::Gpu(e)) => return Err(self.error(e)),

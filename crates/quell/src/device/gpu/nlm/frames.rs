@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::memory::{Frame, Kept, Memory};
 use super::program;
 use super::setup::{Average, Setup};
 use super::shape::Grid;
@@ -16,18 +17,14 @@ use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 
-/// One frame, padded: guide planes and planes of floats, or the plane of bytes and the norms of its patches, or both.
-struct Frame<R: Runtime> {
-    floats: Option<R::Buffer>,
-    bytes: Option<(R::Buffer, R::Buffer)>,
-}
-
 /// A sequence of frames on a device.
 pub(crate) struct Frames<R: Runtime> {
     runtime: Arc<R>,
     library: Arc<Library<R>>,
+    kept: Arc<Kept<R>>,
     plan: Plan,
-    queue: R::Queue,
+    /// There until this is dropped.
+    memory: Option<Memory<R>>,
     /// The type of the samples, and what follows from it, when the first frame is there.
     setup: Option<(SampleFormat, Setup)>,
     frames: VecDeque<Frame<R>>,
@@ -35,57 +32,44 @@ pub(crate) struct Frames<R: Runtime> {
     dropped: usize,
     /// Frames that were filtered.
     filtered: usize,
-    /// Memory of dropped frames, for new ones.
-    spare: Vec<Frame<R>>,
-    /// Host memory on its way to the device; in use until the queue is finished.
-    up: Growing<R::Staging>,
+    /// The host memory of the last frame is still being read.
     busy: bool,
-    /// Samples as they were sent, guide planes behind the others.
-    samples: Growing<R::Buffer>,
-    /// Sums between one frame and the next: of weights, their maxima, of samples.
-    sums: Growing<R::Buffer>,
-    /// The same of patchwise averages, which need those of the weights to the end.
-    patch_sums: Growing<R::Buffer>,
-    out: Growing<R::Buffer>,
-    down: Growing<R::Staging>,
 }
 
 impl<R: Runtime> Frames<R> {
-    pub(super) fn new(runtime: Arc<R>, library: Arc<Library<R>>, plan: &Plan) -> GpuResult<Self> {
-        let queue = runtime.queue()?;
+    pub(super) fn new(
+        runtime: Arc<R>,
+        library: Arc<Library<R>>,
+        kept: Arc<Kept<R>>,
+        plan: &Plan,
+    ) -> GpuResult<Self> {
+        let memory = Some(kept.take(&runtime)?);
+        let (plan, frames) = (plan.clone(), VecDeque::new());
         Ok(Self {
             runtime,
             library,
-            plan: plan.clone(),
-            queue,
+            kept,
+            plan,
+            memory,
             setup: None,
-            frames: VecDeque::new(),
+            frames,
             dropped: 0,
             filtered: 0,
-            spare: Vec::new(),
-            up: Growing::default(),
             busy: false,
-            samples: Growing::default(),
-            sums: Growing::default(),
-            patch_sums: Growing::default(),
-            out: Growing::default(),
-            down: Growing::default(),
         })
     }
 
+    fn memory(&self) -> &Memory<R> {
+        self.memory.as_ref().unwrap_or_else(|| unreachable!("there until dropped"))
+    }
+
     pub(super) fn queue(&self) -> &R::Queue {
-        &self.queue
+        &self.memory().queue
     }
 
     /// Device memory in use.
     pub(super) fn device_bytes(&self) -> usize {
-        let single = [&self.samples, &self.sums, &self.patch_sums, &self.out];
-        let frame = self.setup.as_ref().map_or(0, |(_, setup)| {
-            let floats = if setup.floats() { self.planes() } else { 0 };
-            let bytes = if setup.bytes() { setup.layout.plane() * 5 } else { 0 };
-            setup.room(floats, SampleFormat::F32) + bytes
-        });
-        (self.frames.len() + self.spare.len()) * frame + single.iter().map(|b| b.bytes()).sum::<usize>()
+        self.memory().bytes(self.frames.iter())
     }
 
     /// Planes of a frame of floats.
@@ -120,10 +104,11 @@ impl<R: Runtime> Frames<R> {
         let pixels = self.plan.width * self.plan.height;
         let guide_at = self.guide_at(format);
         let bytes = guide_at + 4 * self.plan.guides * pixels;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
         if std::mem::take(&mut self.busy) {
-            self.runtime.finish(&self.queue)?;
+            self.runtime.finish(&memory.queue)?;
         }
-        let staging = self.up.get(bytes, |n| self.runtime.staging(n))?;
+        let staging = memory.up.get(bytes, |n| self.runtime.staging(n))?;
         let plane = pixels * format.bytes();
         for (to, from) in staging.chunks_exact_mut(plane).zip(frame.planes) {
             copy_in(to, *from, format);
@@ -131,23 +116,26 @@ impl<R: Runtime> Frames<R> {
         for (to, from) in staging[guide_at..].chunks_exact_mut(4 * pixels).zip(frame.guide) {
             copy_in(to, *from, SampleFormat::F32);
         }
-        let samples = self.samples.get(bytes, |n| self.runtime.alloc(n))?;
-        self.runtime.write(&self.queue, samples, staging, bytes)?;
+        let samples = memory.samples.get(bytes, |n| self.runtime.alloc(n))?;
+        self.runtime.write(&memory.queue, samples, staging, bytes)?;
         self.busy = true;
         Ok(())
     }
 
     /// A frame's memory.
     fn make(&mut self) -> GpuResult<Frame<R>> {
-        if let Some(frame) = self.spare.pop() {
-            return Ok(frame);
-        }
+        let planes = self.planes();
+        let mut frame = self.memory.as_mut().and_then(|m| m.spare.pop()).unwrap_or_default();
         let setup = self.setup()?;
-        let alloc = |planes, format| self.runtime.alloc(setup.room(planes, format));
-        let floats = setup.floats().then(|| alloc(self.planes(), SampleFormat::F32)).transpose()?;
-        let pair = || GpuResult::Ok((alloc(1, SampleFormat::U8)?, alloc(1, SampleFormat::F32)?));
-        let bytes = setup.bytes().then(pair).transpose()?;
-        Ok(Frame { floats, bytes })
+        let alloc = |n| self.runtime.alloc(n);
+        if setup.floats() {
+            frame.floats.get(setup.room(planes, SampleFormat::F32), alloc)?;
+        }
+        if setup.bytes() {
+            frame.bytes.get(setup.room(1, SampleFormat::U8), alloc)?;
+            frame.norms.get(setup.room(1, SampleFormat::F32), alloc)?;
+        }
+        Ok(frame)
     }
 
     fn program(&self, program: Program) -> GpuResult<Arc<crate::device::gpu::library::Loaded<R>>> {
@@ -158,23 +146,23 @@ impl<R: Runtime> Frames<R> {
     fn ingest(&self, frame: &Frame<R>, clock: &mut Clock<R>) -> GpuResult<()> {
         let Some((format, setup)) = &self.setup else { return Ok(()) };
         let (layout, plan) = (&setup.layout, &self.plan);
-        let Some(samples) = self.samples.peek() else { return Ok(()) };
+        let Some(samples) = self.memory().samples.peek() else { return Ok(()) };
         let shape = Shape {
             grid: [layout.pitch.div_ceil(program::INGEST_TILE.0), layout.rows],
             items: program::INGEST_TILE.1,
             local: 0,
         };
         let pixels = plan.width * plan.height;
-        let guide_at = (plan.channels * pixels * format.bytes()).next_multiple_of(4) / 4;
+        let guide_at = self.guide_at(*format) / 4;
         let pad = |from: SampleFormat, to: SampleFormat, buffer: &R::Buffer, first: usize, at: usize| {
             let loaded = self.library.get(&self.runtime, program::ingest(from, to), 0, None)?;
             let size = [plan.width, plan.height, layout.halo, layout.pitch];
             let mut args =
                 vec![Arg::Buffer(samples), Arg::Buffer(buffer), int(first), int(at * layout.plane())];
             args.extend(size.map(int));
-            self.runtime.launch(&self.queue, loaded.kernel("nlm_ingest")?, shape, &args)
+            self.runtime.launch(self.queue(), loaded.kernel("nlm_ingest")?, shape, &args)
         };
-        if let Some(floats) = &frame.floats {
+        if let Some(floats) = frame.floats.peek().filter(|_| setup.floats()) {
             for g in 0..plan.guides {
                 pad(SampleFormat::F32, SampleFormat::F32, floats, guide_at + g * pixels, g)?;
             }
@@ -182,21 +170,21 @@ impl<R: Runtime> Frames<R> {
                 pad(*format, SampleFormat::F32, floats, c * pixels, plan.guides + c)?;
             }
         }
-        if let Some((bytes, norms)) = &frame.bytes {
+        if let (Some(bytes), Some(norms), true) = (frame.bytes.peek(), frame.norms.peek(), setup.bytes()) {
             pad(*format, SampleFormat::U8, bytes, 0, 0)?;
             let loaded = self.library.get(&self.runtime, program::norms(plan), 0, None)?;
             let (columns, rows) = (layout.pitch - 2 * plan.patch_radius, layout.rows - 2 * plan.patch_radius);
             let (x, y) = program::NORM_TILE;
             let shape = Shape { grid: [columns.div_ceil(x), rows.div_ceil(y)], items: x, local: 0 };
             let args = [Arg::Buffer(bytes), Arg::Buffer(norms), int(layout.pitch), int(columns), int(rows)];
-            self.runtime.launch(&self.queue, loaded.kernel("nlm_norms")?, shape, &args)?;
+            self.runtime.launch(self.queue(), loaded.kernel("nlm_norms")?, shape, &args)?;
         }
-        clock.lap(&self.runtime, &self.queue, "ingest")
+        clock.lap(&self.runtime, self.queue(), "ingest")
     }
 
     /// Pads the last frame once more.
     pub(super) fn ingest_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        clock.lap(&self.runtime, &self.queue, UPLOAD)?;
+        clock.lap(&self.runtime, self.queue(), UPLOAD)?;
         let Some(frame) = self.frames.pop_back() else { return Ok(()) };
         let done = self.ingest(&frame, clock);
         self.frames.push_back(frame);
@@ -219,21 +207,26 @@ impl<R: Runtime> Frames<R> {
         let planes = if setup.patches.is_some() { 2 } else { 2 + plan.channels };
         let kept = several || setup.patches.is_some();
         let sums_bytes = if kept { 4 * planes * setup.grid.plane() } else { 4 };
-        self.sums.get(sums_bytes, |n| self.runtime.alloc(n))?;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        memory.sums.get(sums_bytes, |n| self.runtime.alloc(n))?;
         let out_bytes = plan.channels * plan.width * plan.height * to.bytes();
-        self.out.get(out_bytes, |n| self.runtime.alloc(n))?;
+        memory.out.get(out_bytes, |n| self.runtime.alloc(n))?;
         if let Some((_, grid)) = &setup.patches {
             let bytes = if several { 4 * plan.channels * grid.plane() } else { 4 };
-            self.patch_sums.get(bytes, |n| self.runtime.alloc(n))?;
+            memory.patch_sums.get(bytes, |n| self.runtime.alloc(n))?;
         }
         let mut pass = Pass { setup: &setup, plan: &plan, at, to, times: &times, control };
         pass.averages(self)?;
-        clock.lap(&self.runtime, &self.queue, if setup.patches.is_some() { "weights" } else { "average" })?;
+        clock.lap(
+            &self.runtime,
+            self.queue(),
+            if setup.patches.is_some() { "weights" } else { "average" },
+        )?;
         if setup.patches.is_some() {
             pass.patches(self)?;
-            clock.lap(&self.runtime, &self.queue, "patches")?;
+            clock.lap(&self.runtime, self.queue(), "patches")?;
         }
-        clock.lap(&self.runtime, &self.queue, KERNELS)?;
+        clock.lap(&self.runtime, self.queue(), KERNELS)?;
         Ok(())
     }
 
@@ -262,17 +255,18 @@ impl<R: Runtime> Frames<R> {
         self.filter(self.filtered, format, &mut Clock::off(), control)?;
         let plane = self.plan.width * self.plan.height * format.bytes();
         let bytes = to.len() * plane;
-        let out = self.out.get(bytes, |n| self.runtime.alloc(n))?;
-        let down = self.down.get(bytes, |n| self.runtime.staging(n))?;
-        self.runtime.read(&self.queue, down, out, bytes)?;
-        self.runtime.finish(&self.queue)?;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        let out = memory.out.get(bytes, |n| self.runtime.alloc(n))?;
+        let down = memory.down.get(bytes, |n| self.runtime.staging(n))?;
+        self.runtime.read(&memory.queue, down, out, bytes)?;
+        self.runtime.finish(&memory.queue)?;
         self.busy = false;
         for (to, from) in to.iter_mut().zip(down.chunks_exact(plane)) {
             copy_out(to, from, format, self.plan.white);
         }
         self.filtered += 1;
         while self.dropped + self.plan.past < self.filtered && !self.frames.is_empty() {
-            self.spare.extend(self.frames.pop_front());
+            memory.spare.extend(self.frames.pop_front());
             self.dropped += 1;
         }
         Ok(())
@@ -299,7 +293,11 @@ impl<R: Runtime> Sequence for Frames<R> {
 impl<R: Runtime> Drop for Frames<R> {
     fn drop(&mut self) {
         // Whatever is still queued reads memory of this.
-        let _ = self.runtime.finish(&self.queue);
+        let Some(mut memory) = self.memory.take() else { return };
+        if self.runtime.finish(&memory.queue).is_ok() {
+            memory.spare.extend(self.frames.drain(..));
+            self.kept.give(memory);
+        }
     }
 }
 
@@ -333,14 +331,13 @@ impl Pass<'_> {
         for (i, &time) in self.times.iter().enumerate() {
             let (here, there) = (all.frame(self.at)?, all.frame(time)?);
             let mut args: Vec<Arg<'_, R>> = Vec::new();
-            match (&here.bytes, &there.bytes, &here.floats, &there.floats) {
-                (Some(here), Some(there), ..) => {
-                    args.extend([&here.0, &here.1, &there.0, &there.1].map(Arg::Buffer));
+            for frame in [here, there] {
+                match setup.bytes() {
+                    true => args.extend([buffer(&frame.bytes)?, buffer(&frame.norms)?]),
+                    false => args.push(buffer(&frame.floats)?),
                 }
-                (_, _, Some(here), Some(there)) => args.extend([here, there].map(Arg::Buffer)),
-                _ => return Err(GpuError::Driver { call: "frame", reason: "it is empty".into() }.into()),
             }
-            args.extend([buffer(&all.sums)?, buffer(&all.out)?]);
+            args.extend([buffer(&all.memory().sums)?, buffer(&all.memory().out)?]);
             args.extend([origin, setup.layout.pitch].map(int));
             if !setup.bytes() {
                 args.push(int(setup.layout.plane()));
@@ -358,11 +355,9 @@ impl Pass<'_> {
         let loaded = all.program(program::patches(plan, shape, self.to))?;
         let kernel = loaded.kernel("nlm_patches")?;
         for (i, &time) in self.times.iter().enumerate() {
-            let (Some(here), Some(there)) = (&all.frame(self.at)?.floats, &all.frame(time)?.floats) else {
-                return Err(GpuError::Driver { call: "frame", reason: "it is empty".into() }.into());
-            };
-            let mut args: Vec<Arg<'_, R>> = vec![Arg::Buffer(here), Arg::Buffer(there)];
-            args.extend([buffer(&all.sums)?, buffer(&all.patch_sums)?, buffer(&all.out)?]);
+            let (here, there, memory) = (all.frame(self.at)?, all.frame(time)?, all.memory());
+            let mut args: Vec<Arg<'_, R>> = vec![buffer(&here.floats)?, buffer(&there.floats)?];
+            args.extend([buffer(&memory.sums)?, buffer(&memory.patch_sums)?, buffer(&memory.out)?]);
             args.extend([setup.layout.origin(0), setup.layout.pitch, setup.layout.plane()].map(int));
             args.extend([plan.width, plan.height, setup.grid.pitch(), setup.grid.plane()].map(int));
             args.extend([grid.pitch(), grid.plane()].map(int));
@@ -391,10 +386,10 @@ impl Pass<'_> {
         for first in (0..grid.groups.1).step_by(rows) {
             args[at] = int(first);
             let shape = Shape { grid: [grid.groups.0, rows.min(grid.groups.1 - first)], items, local: 0 };
-            all.runtime.launch(&all.queue, kernel, shape, &args)?;
+            all.runtime.launch(all.queue(), kernel, shape, &args)?;
             if rows < grid.groups.1 {
                 self.control.check()?;
-                all.runtime.finish(&all.queue)?;
+                all.runtime.finish(all.queue())?;
             }
         }
         Ok(())

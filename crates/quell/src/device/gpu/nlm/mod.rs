@@ -1,7 +1,10 @@
 //! NL-means on a GPU: frames in device memory, and all displacements into one of them in one launch, once for every
 //! runtime.
 
+#[cfg(all(test, feature = "cuda"))]
+mod compile_tests;
 mod frames;
+mod memory;
 mod program;
 mod setup;
 mod shape;
@@ -14,11 +17,13 @@ use crate::device::{Input, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 use frames::Frames;
+pub(crate) use memory::Kept;
 
 impl<R: Runtime> Gpu<R> {
     /// A sequence without frames.
     pub(super) fn nlm_frames(&self, plan: &Plan) -> Result<Frames<R>> {
-        Frames::new(self.runtime.clone(), self.library.clone(), plan).map_err(|e| self.error(e))
+        let (runtime, library, kept) = (self.runtime.clone(), self.library.clone(), self.nlm.clone());
+        Frames::new(runtime, library, kept, plan).map_err(|e| self.error(e))
     }
 
     /// Filters the last but `future` of `frames` again and again. A repetition takes what a frame of a video takes: one

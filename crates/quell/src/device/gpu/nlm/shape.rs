@@ -228,6 +228,8 @@ impl TileShape {
         } else {
             work += self.items() * rounds(wide) * (run + (5 + channels * (2 + load)) * RUN);
         }
+        // Half of the work-items that go on together take rows of one bank.
+        work += if self.rows < 32 { work / 6 } else { 0 };
         let side = needs.side();
         if !self.direct {
             let spans = side.div_ceil(self.span.0) * side.div_ceil(self.span.1);

@@ -1,4 +1,4 @@
-//! Writes small files of every format and layout, and a parameter file of every profile, to start from:
+//! Writes small files of every format and layout, small clips, and a parameter file of every profile, to start from:
 //! `cargo +nightly run --manifest-path fuzz/Cargo.toml --example seeds`, in the project's folder.
 
 use std::{error::Error, fs, io::Cursor};
@@ -41,6 +41,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(folder)?;
     for profile in Profile::ALL {
         fs::write(format!("{folder}/{}", profile.name()), profile.params(25.0).to_toml())?;
+    }
+
+    let folder = "fuzz/corpus/y4m";
+    fs::create_dir_all(folder)?;
+    for (tag, bytes) in [("420jpeg", 23), ("422", 27), ("444", 45), ("mono", 15), ("420p10", 46), ("mono16", 30)] {
+        let frames = format!("FRAME\n{}FRAME Xkey=1\n{}", "a".repeat(bytes), "b".repeat(bytes));
+        let header = format!("YUV4MPEG2 W5 H3 F30000:1001 Ip A1:1 C{tag} XCOLORRANGE=FULL\n");
+        fs::write(format!("{folder}/{tag}"), header + &frames)?;
     }
     Ok(())
 }

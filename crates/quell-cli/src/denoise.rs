@@ -1,10 +1,11 @@
-//! `quell IN…`: every picture read, filtered and written, one line each; a bad one does not stop the others.
+//! `quell IN…`: every picture or clip read, filtered and written, one line each; a bad one does not stop the others.
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
 use quell::{Cancel, Control, Error, device};
+use quell_io::video::VideoKind;
 use quell_io::{Format, Page, WriteOptions};
 use serde::Serialize;
 
@@ -18,6 +19,7 @@ use crate::order::in_order;
 use crate::progress::{Bars, PictureBar};
 use crate::reading::{Reader, Source};
 use crate::report::{self, count, name};
+use crate::video::{self, Clip, ClipOptions};
 
 /// Runs the command.
 pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -35,6 +37,9 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     // What the command line gets wrong is said before a device is started.
     Engine::check(&args.engine)?;
     let jobs = job::plan(&expanded, &target, args.force)?;
+    if args.json && jobs.list.iter().any(|j| j.output.as_os_str() == "-") {
+        return Err(Failure::usage("--json prints on standard output, where the clip goes").into());
+    }
     let left = jobs.list.iter().filter(|j| !j.finished).count();
     let bars = Bars::new(left, args.quiet);
     if !args.quiet {
@@ -55,11 +60,15 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         cancel: cancel.clone(),
         create: jobs.folder.is_some(),
         bars: &bars,
+        quiet: args.quiet,
+        clips: ClipOptions::default(),
     };
     if let Some(quality) = args.jpeg_quality {
         work.writing.jpeg_quality = quality;
     }
-    let mut batch = Batch { bars: &bars, quiet: args.quiet, json: args.json, tally: Tally::default() };
+    work.clips.set(args, &work.writing);
+    let what = if jobs.list.iter().any(|j| j.clip) { "file" } else { "picture" };
+    let mut batch = Batch { bars: &bars, quiet: args.quiet, json: args.json, what, tally: Tally::default() };
     for error in expanded.errors {
         batch.fail(&error);
     }
@@ -67,7 +76,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     in_order(&jobs.list, lanes.min(left), filter, |job, result| batch.take(job, result))?;
     bars.clear();
     if let Some(interrupted) = batch.tally.interrupted.take() {
-        batch.say(&format!("interrupted, {} done", count(batch.tally.done, "picture")));
+        batch.say(&format!("interrupted, {} done", count(batch.tally.done, what)));
         return Err(interrupted);
     }
     batch.summary(jobs.own);
@@ -88,6 +97,8 @@ struct Batch<'a> {
     bars: &'a Bars,
     quiet: bool,
     json: bool,
+    /// What the inputs are called.
+    what: &'static str,
     tally: Tally,
 }
 
@@ -100,6 +111,8 @@ struct Work<'a> {
     /// Folders for the outputs are made.
     create: bool,
     bars: &'a Bars,
+    quiet: bool,
+    clips: ClipOptions,
 }
 
 /// What `--json` prints of a picture. Width, height and channels are those of its first page.
@@ -111,7 +124,33 @@ struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(flatten)]
-    found: Option<Found>,
+    found: Option<Done>,
+}
+
+/// What is known of an input that is done.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Done {
+    Picture(Found),
+    Clip(Box<Clip>),
+}
+
+impl Done {
+    /// The line for the user.
+    fn describe(&self, job: &Job) -> String {
+        match self {
+            Self::Picture(found) => describe(job, found),
+            Self::Clip(clip) => clip.describe(job),
+        }
+    }
+
+    /// Remarks that were not said before.
+    fn notes(&self) -> &[String] {
+        match self {
+            Self::Picture(found) => &found.notes,
+            Self::Clip(clip) => &clip.notes[clip.said..],
+        }
+    }
 }
 
 /// What was found out about a picture.
@@ -135,7 +174,7 @@ struct Found {
 
 impl Batch<'_> {
     /// Reports one picture; no result: it was done before. An error here ends the batch.
-    fn take(&mut self, job: &Job, result: Option<anyhow::Result<Found>>) -> anyhow::Result<()> {
+    fn take(&mut self, job: &Job, result: Option<anyhow::Result<Done>>) -> anyhow::Result<()> {
         let mut record = Record { input: name(&job.input), output: name(&job.output), ..Record::default() };
         match result {
             // Pictures behind the interrupted one may be done, if several were in work: they are reported.
@@ -146,8 +185,8 @@ impl Batch<'_> {
             }
             Some(Ok(found)) => {
                 self.tally.done += 1;
-                self.say(&describe(job, &found));
-                for note in &found.notes {
+                self.say(&found.describe(job));
+                for note in found.notes() {
                     self.say(&format!("note: {}: {note}", job.input.display()));
                 }
                 record.status = "done";
@@ -157,6 +196,8 @@ impl Batch<'_> {
                 self.tally.interrupted.get_or_insert(e);
                 return Ok(());
             }
+            // The reader of standard output has seen enough.
+            Some(Err(e)) if job.output.as_os_str() == "-" && failure::is_broken_pipe(&e) => return Err(e),
             Some(Err(e)) => {
                 record.status = "failed";
                 record.error = Some(failure::message(&e));
@@ -197,10 +238,10 @@ impl Batch<'_> {
             return;
         }
         if failures.is_empty() {
-            self.say(&format!("{} done", count(*done, "picture")));
+            self.say(&format!("{} done", count(*done, self.what)));
             return;
         }
-        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, "picture")));
+        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, self.what)));
         for failure in failures {
             self.bars.message(&format!("  {failure}"));
         }
@@ -208,14 +249,23 @@ impl Batch<'_> {
 }
 
 impl Work<'_> {
-    /// Reads, filters and writes one picture.
-    fn filter(&self, job: &Job) -> anyhow::Result<Found> {
+    /// Reads, filters and writes one picture or clip.
+    fn filter(&self, job: &Job) -> anyhow::Result<Done> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
+        if job.clip {
+            check_output(job, self.create)?;
+            let clip = video::filter(job, &self.engine, &self.clips, self.bars, self.quiet, &self.cancel)?;
+            return Ok(Done::Clip(Box::new(clip)));
+        }
+        self.picture(job).map(Done::Picture)
+    }
+
+    fn picture(&self, job: &Job) -> anyhow::Result<Found> {
         let started = Instant::now();
         let Source { mut picture, holes } = self.reader.read(&job.input)?;
-        check_output(&job.output, self.create)?;
+        check_output(job, self.create)?;
         let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
         let pages = picture.pages.len();
         let first = picture.pages.first().context("the file holds no picture")?;
@@ -281,8 +331,13 @@ fn coarse_note(coarse: f32, sigma: f32) -> Option<String> {
 }
 
 /// What can be known to fail before the work is done.
-fn check_output(output: &Path, create: bool) -> anyhow::Result<()> {
-    if Format::from_path(output).is_none() {
+fn check_output(job: &Job, create: bool) -> anyhow::Result<()> {
+    let output = &*job.output;
+    let kind = VideoKind::of_name(output);
+    if kind == Some(VideoKind::Pipe) {
+        return Ok(());
+    }
+    if Format::from_path(output).is_none() && kind.is_none() {
         return Err(Failure::new("the extension tells no picture format for the output")
             .hint(format!("name one with -o; known extensions: {EXTENSIONS}"))
             .into());
@@ -354,6 +409,9 @@ fn print_plans<'a>(
 }
 
 fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String> {
+    if VideoKind::of_file(path).is_some() {
+        anyhow::bail!("is a clip; --print-plan is for pictures");
+    }
     let source = reader.read(path)?;
     let estimated = engine.estimates();
     let mut text = String::new();

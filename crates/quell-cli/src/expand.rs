@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use quell_io::Format;
+use quell_io::video::VideoKind;
 use walkdir::WalkDir;
 
 use crate::failure::Failure;
@@ -31,7 +32,7 @@ pub(crate) struct Expanded {
     pub(crate) folders: bool,
 }
 
-/// Expands folders (files with a picture's extension, sorted, without hidden ones) and the patterns that the
+/// Expands folders (files with the extension of a picture or `.y4m`, sorted, without hidden ones) and the patterns that the
 /// shell left alone. A file that does not exist stays in the list: reading it will say so.
 pub(crate) fn expand(inputs: &[PathBuf], recursive: bool) -> Expanded {
     let mut all = Expanded::default();
@@ -67,7 +68,7 @@ fn add_folder(all: &mut Expanded, folder: &Path, recursive: bool) -> anyhow::Res
     let before = all.sources.len();
     for entry in walk.into_iter().filter_entry(|e| e.depth() == 0 || !hidden(e.file_name())) {
         match entry {
-            Ok(e) if e.file_type().is_file() && Format::from_path(e.path()).is_some() => {
+            Ok(e) if e.file_type().is_file() && is_ours(e.path()) => {
                 let place = e.path().strip_prefix(folder).unwrap_or(e.path()).to_owned();
                 all.sources.push(Source { path: e.into_path(), place, found: true });
             }
@@ -82,6 +83,11 @@ fn add_folder(all: &mut Expanded, folder: &Path, recursive: bool) -> anyhow::Res
         return Err(failure.into());
     }
     Ok(())
+}
+
+/// Other clips have to be named: between photographs they are seldom meant.
+fn is_ours(path: &Path) -> bool {
+    Format::from_path(path).is_some() || VideoKind::of_name(path) == Some(VideoKind::Y4m)
 }
 
 fn listing_error(folder: &Path, e: walkdir::Error) -> anyhow::Error {

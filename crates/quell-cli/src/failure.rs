@@ -130,6 +130,10 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
         }
         match cause.downcast_ref()? {
             quell_io::Error::TooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
+            quell_io::Error::NoProgram { .. } => Some(
+                "install ffmpeg (apt install ffmpeg, brew install ffmpeg), name it in QUELL_FFMPEG, or use .y4m"
+                    .to_owned(),
+            ),
             quell_io::Error::UnknownExtension(_) => Some(format!("known extensions: {EXTENSIONS}")),
             _ => None,
         }
@@ -138,6 +142,9 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
 
 /// For hints.
 pub(crate) const EXTENSIONS: &str = "png, jpg, tif, webp, pgm, ppm, pam, pfm, exr, npy";
+
+/// For hints.
+pub(crate) const CLIPS: &str = "y4m, and by ffmpeg mp4, mkv, mov, webm, avi and others";
 
 /// Whether the work was cancelled.
 pub(crate) fn is_cancelled(error: &anyhow::Error) -> bool {

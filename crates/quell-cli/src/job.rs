@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use quell_io::Format;
+use quell_io::video::VideoKind;
 
 use crate::expand::{Expanded, Source, identity};
-use crate::failure::{EXTENSIONS, Failure};
+use crate::failure::{CLIPS, EXTENSIONS, Failure};
 use crate::report::count;
 
-/// One picture to filter.
+/// One picture or clip to filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     /// Read from here.
@@ -20,6 +21,8 @@ pub(crate) struct Job {
     pub(crate) output: PathBuf,
     /// The output is there and newer than the input.
     pub(crate) finished: bool,
+    /// It is a clip.
+    pub(crate) clip: bool,
 }
 
 /// Where results go.
@@ -63,8 +66,14 @@ pub(crate) fn plan(expanded: &Expanded, target: &Target, force: bool) -> Result<
     let in_place = matches!(target, Target::InPlace);
     for source in &sources {
         let output = place(source);
-        let finished = !in_place && !force && is_newer(&output, &source.path);
-        jobs.list.push(Job { input: source.path.clone(), output, finished });
+        let pipe = is_pipe(&source.path) || is_pipe(&output);
+        if in_place && pipe {
+            return Err(Failure::usage("--in-place: standard input cannot be overwritten"));
+        }
+        let finished = !in_place && !force && !pipe && is_newer(&output, &source.path);
+        let clip = VideoKind::of_file(&source.path).is_some();
+        check_kinds(&source.path, clip, &output)?;
+        jobs.list.push(Job { input: source.path.clone(), output, finished, clip });
     }
     if !in_place {
         check_collisions(&jobs.list)?;
@@ -72,8 +81,35 @@ pub(crate) fn plan(expanded: &Expanded, target: &Target, force: bool) -> Result<
     Ok(jobs)
 }
 
-/// `a/noisy.png` to `a/noisy.quell.png`.
+/// Standard input or output.
+fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A clip does not become a picture, nor a picture a clip.
+fn check_kinds(input: &Path, clip: bool, output: &Path) -> Result<(), Failure> {
+    let (input, name) = (input.display(), output.display());
+    match (clip, VideoKind::of_name(output)) {
+        (true, None) if Format::from_path(output).is_some() => {
+            let (stem, extension) = (output.with_extension(""), output.extension().unwrap_or_default());
+            let many = format!("{}_%04d.{}", stem.display(), extension.display());
+            Err(Failure::usage(format!("{input} is a clip, and {name} is one picture"))
+                .hint(format!("{many} writes a picture for every frame")))
+        }
+        (false, Some(VideoKind::Pipe)) => {
+            Err(Failure::usage(format!("{input} is a picture; only clips can go to standard output")))
+        }
+        (false, Some(_)) => Err(Failure::usage(format!("{input} is a picture, and {name} is a clip"))
+            .hint("a place for the number makes a clip of numbered pictures: frame_%04d.png")),
+        _ => Ok(()),
+    }
+}
+
+/// `a/noisy.png` to `a/noisy.quell.png`; what comes from standard input goes to standard output.
 fn beside(input: &Path) -> PathBuf {
+    if is_pipe(input) {
+        return input.to_owned();
+    }
     let mut name = OsString::from(input.file_stem().unwrap_or_default());
     name.push(".quell");
     if let Some(extension) = input.extension() {
@@ -113,6 +149,12 @@ fn without_own_outputs(sources: &[Source], target: &Target) -> (Vec<Source>, usi
 
 /// Whether `-o` means a folder.
 fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Failure> {
+    if is_pipe(out) {
+        return match inputs {
+            0 | 1 => Ok(false),
+            n => Err(Failure::usage(format!("-o -: one stream for {}", count(n, "input")))),
+        };
+    }
     let slash = out.as_os_str().as_encoded_bytes().last().is_some_and(|b| matches!(b, b'/' | b'\\'));
     // The path of a file with a slash behind it does not exist: look without it.
     let exists = out.components().collect::<PathBuf>().exists();
@@ -127,7 +169,7 @@ fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Fai
         return Err(Failure::usage(format!("-o {name}: is a file, but a folder is needed"))
             .hint("name a folder for several inputs"));
     }
-    if Format::from_path(out).is_some() {
+    if Format::from_path(out).is_some() || VideoKind::of_name(out).is_some() {
         return Err(Failure::usage(format!("-o {name}: one file for {}", count(inputs, "input")))
             .hint(format!("to name a folder, end it with a slash: {name}/")));
     }
@@ -135,9 +177,9 @@ fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Fai
 }
 
 fn check_file(out: &Path) -> Result<(), Failure> {
-    if Format::from_path(out).is_none() {
+    if Format::from_path(out).is_none() && VideoKind::of_name(out).is_none() {
         return Err(Failure::usage(format!("-o {}: the extension tells no picture format", out.display()))
-            .hint(format!("known extensions: {EXTENSIONS}; a folder ends in a slash")));
+            .hint(format!("known extensions: {EXTENSIONS}; {CLIPS}; a folder ends in a slash")));
     }
     Ok(())
 }
@@ -151,7 +193,7 @@ fn is_newer(output: &Path, input: &Path) -> bool {
 fn check_collisions(jobs: &[Job]) -> Result<(), Failure> {
     let inputs: HashMap<PathBuf, &Path> = jobs.iter().map(|j| (identity(&j.input), &*j.input)).collect();
     let mut outputs: HashMap<PathBuf, &Path> = HashMap::new();
-    for job in jobs {
+    for job in jobs.iter().filter(|j| !is_pipe(&j.output)) {
         let id = identity(&job.output);
         let output = job.output.display();
         if let Some(input) = inputs.get(&id) {
@@ -178,6 +220,8 @@ mod tests {
     fn outputs_stand_beside_their_inputs() {
         assert_eq!(beside(Path::new("a/b.c.png")), Path::new("a/b.c.quell.png"));
         assert_eq!(beside(Path::new("noisy")), Path::new("noisy.quell"));
+        assert_eq!(beside(Path::new("a/f_%04d.png")), Path::new("a/f_%04d.quell.png"));
+        assert_eq!(beside(Path::new("-")), Path::new("-"));
     }
 
     #[test]

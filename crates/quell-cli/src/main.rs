@@ -1,4 +1,4 @@
-//! quell on the command line: a noisy picture in, a clean picture out.
+//! quell on the command line: a noisy picture or clip in, a clean one out.
 //!
 //! [`args`] is what was typed; the other modules are what it means. Data goes to standard output, everything
 //! else to standard error.
@@ -26,6 +26,7 @@ mod progress;
 mod reading;
 mod report;
 mod table;
+mod video;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use quell::FrameView;
+use quell::noise::correlated::{Correlation, CovarianceSource, PsdSource};
 use quell::noise::{Estimator, estimate};
 
 use crate::args::NoiseArgs;
@@ -12,16 +14,34 @@ use crate::reading::{Reader, unit};
 use crate::report::name;
 use crate::table::{Cell, Table};
 
+const STRENGTH: [&str; 7] = ["file", "page", "estimator", "sigma", "red", "green", "blue"];
+const CORRELATION: [&str; 13] = [
+    "file",
+    "page",
+    "sigma",
+    "red",
+    "green",
+    "blue",
+    "right",
+    "below",
+    "diagonal",
+    "two_right",
+    "red_green",
+    "green_blue",
+    "red_blue",
+];
+
 /// Runs the command.
 pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
     let reader = Reader::new(&args.reading);
     let expanded = expand(&args.inputs, args.recursive);
-    let mut table = Table::new(&["file", "page", "estimator", "sigma", "red", "green", "blue"]);
+    let mut table = Table::new(if args.correlation { &CORRELATION } else { &STRENGTH });
     let mut exit = Exit::Done;
     for error in &expanded.errors {
         exit = failure::report(error);
     }
     for source in &expanded.sources {
+        let add = if args.correlation { add_correlation } else { add_strength };
         if let Err(error) = failure::guard(|| add(&mut table, &source.path, &reader)) {
             exit = failure::report(&error);
         }
@@ -30,7 +50,7 @@ pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-fn add(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Result<()> {
+fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Result<()> {
     let source = reader.open(path)?;
     let pages = &source.picture.pages;
     for (i, page) in pages.iter().enumerate() {
@@ -51,6 +71,32 @@ fn add(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Result<()> {
             }
             table.push(row);
         }
+    }
+    Ok(())
+}
+
+/// One row per page: deviations, then correlations of a pixel's noise with that of its neighbours, and of the channels.
+fn add_correlation(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Result<()> {
+    let source = reader.open(path)?;
+    let pages = &source.picture.pages;
+    for (i, page) in pages.iter().enumerate() {
+        let frame = page.frame.view();
+        let auto = Correlation { covariance: Some(CovarianceSource::Auto), psd: Some(PsdSource::Auto) };
+        let found = auto.resolve(&frame, None).with_context(|| name(path))?;
+        let unit = f64::from(unit(&frame));
+        let mut row = vec![
+            Cell::Text(name(path)),
+            if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
+            Cell::Number(f64::from(found.sigma()) / unit, 2),
+        ];
+        let covariance = found.covariance();
+        row.extend((0..3).map(|c| Cell::number(covariance.map(|m| m.rows()[c][c].sqrt() / unit), 2)));
+        let psd = found.psd();
+        let lag = |(x, y)| Cell::number(psd.as_ref().map(|p| p.correlation(x, y)), 3);
+        row.extend([(1, 0), (0, 1), (1, 1), (2, 0)].map(lag));
+        let pair = |(i, j)| Cell::number(covariance.map(|m| m.correlation(i, j)), 3);
+        row.extend([(0, 1), (1, 2), (0, 2)].map(pair));
+        table.push(row);
     }
     Ok(())
 }

@@ -94,6 +94,11 @@ impl Bars {
         PictureBar { show: Some(Arc::new(show)), shown, overall: self.overall.clone() }
     }
 
+    /// The bar of one clip of so many frames, if that is known.
+    pub(crate) fn clip(&self, name: &str, frames: Option<u64>) -> ClipBar<'_> {
+        ClipBar { bars: self, name: name.to_owned(), frames, started: Instant::now(), bar: OnceLock::new() }
+    }
+
     /// Removes all bars.
     pub(crate) fn clear(&self) {
         if let Some(bar) = self.overall.bar.get() {
@@ -140,6 +145,55 @@ impl Drop for PictureBar {
         self.overall.done.fetch_add(1, Ordering::Relaxed);
         self.overall.add(STEPS - highest);
     }
+}
+
+/// The bar of one clip: frames, speed, remaining time. It goes away with it, and the clip counts as done.
+pub(crate) struct ClipBar<'a> {
+    bars: &'a Bars,
+    name: String,
+    frames: Option<u64>,
+    started: Instant,
+    bar: OnceLock<ProgressBar>,
+}
+
+impl ClipBar<'_> {
+    /// So many frames are done.
+    pub(crate) fn frames(&self, done: u64) {
+        let Some(screen) = &self.bars.screen else { return };
+        if self.started.elapsed() < PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_init(|| screen.insert(0, clip_bar(&self.name, self.frames, self.started)));
+        if bar.length().is_some_and(|n| n < done) {
+            // The container was wrong about their number.
+            bar.set_length(done);
+        }
+        bar.set_position(done);
+    }
+}
+
+impl Drop for ClipBar<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+        self.bars.overall.done.fetch_add(1, Ordering::Relaxed);
+        self.bars.overall.add(STEPS);
+    }
+}
+
+fn clip_bar(name: &str, frames: Option<u64>, started: Instant) -> ProgressBar {
+    let speed = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{:.1} fps", state.pos() as f64 / started.elapsed().as_secs_f64());
+    };
+    let (bar, template) = match frames.filter(|n| *n > 0) {
+        Some(n) => (
+            ProgressBar::new(n),
+            "{prefix} {bar:24} {percent:>3}% frame {pos} of {len}, {speed}, {left} left",
+        ),
+        None => (ProgressBar::no_length(), "{prefix} frame {pos}, {speed}"),
+    };
+    bar.with_style(style(template, started).with_key("speed", speed)).with_prefix(name.to_owned())
 }
 
 fn picture_bar(name: &str, pixels: usize, started: Instant) -> ProgressBar {

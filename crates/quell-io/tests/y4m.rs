@@ -62,12 +62,12 @@ fn every_tag_and_depth_comes_back_byte_by_byte() {
     }
     assert_eq!(tags.len(), 27);
     // Even, odd in one direction and both, a single pixel, larger than the buffers.
-    for (width, height) in [(16, 8), (17, 8), (16, 9), (17, 9), (1, 1), (301, 247)] {
+    for (width, height) in [(16_usize, 8_usize), (17, 8), (16, 9), (17, 9), (1, 1), (301, 247)] {
         for (tag, layout, bits) in &tags {
             let (cw, ch) = match layout {
                 Layout::Mono => (0, 0),
-                Layout::Yuv420 => ((width + 1) / 2, (height + 1) / 2),
-                Layout::Yuv422 => ((width + 1) / 2, height),
+                Layout::Yuv420 => (width.div_ceil(2), height.div_ceil(2)),
+                Layout::Yuv422 => (width.div_ceil(2), height),
                 _ => (width, height),
             };
             let bytes = (width * height + 2 * cw * ch) * if *bits > 8 { 2 } else { 1 };
@@ -212,6 +212,7 @@ fn frames_that_are_not_where_they_should_be_are_an_error() {
     assert_eq!(refusal(&garbage), damaged);
     let endless = [b"YUV4MPEG2 W2 H2 Cmono\nFRAME\nabcdFRAME ".to_vec(), vec![b'x'; 100_000]].concat();
     assert_eq!(refusal(&endless), "the parameters of frame 2 have no end");
+    assert_eq!(refusal(b"YUV4MPEG2 W1 H1 Cmono\nFRAME \xff\na"), "the parameters of frame 1 are no text");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::Shell;
 use quell::Device;
 use quell::device::SampleFormat;
+use quell::noise::correlated::Kernel;
 
 use super::denoise::inputs;
 use super::values::{
@@ -23,6 +24,8 @@ pub(crate) struct NoiseArgs {
     pub(crate) inputs: Vec<PathBuf>,
     /// Folders with everything under them.
     pub(crate) recursive: bool,
+    /// How the noise is correlated, instead of how strong it is.
+    pub(crate) correlation: bool,
     /// How to read.
     pub(crate) reading: ReadingArgs,
     /// How to print.
@@ -49,10 +52,16 @@ pub(crate) struct DegradeArgs {
     pub(crate) clean: PathBuf,
     /// Where to write.
     pub(crate) output: PathBuf,
-    /// Deviation of the Gaussian noise on the 0..255 scale.
-    pub(crate) sigma: f32,
+    /// Deviation of the Gaussian noise on the 0..255 scale; `None`: that of the covariance.
+    pub(crate) sigma: Option<f32>,
     /// Gain of the Poisson noise on the 0..255 scale.
     pub(crate) poisson: Option<f32>,
+    /// How the noise is correlated in space.
+    pub(crate) kernel: Kernel,
+    /// File with its covariance between channels.
+    pub(crate) covariance: Option<PathBuf>,
+    /// Where its power spectrum is written.
+    pub(crate) psd: Option<PathBuf>,
     /// Same seed, same noise.
     pub(crate) seed: u64,
     /// Store 32-bit float.
@@ -111,6 +120,7 @@ pub(super) fn define() -> [Command; 7] {
             .long_about("Estimates the noise of pictures with every estimator, on the 0..255 scale")
             .arg(inputs().help("Pictures, folders of pictures, patterns"))
             .arg(switch("recursive").short('r').help("Take folders with all folders in them"))
+            .arg(switch("correlation").help("Show how the noise of neighbours and of channels is correlated"))
             .args(ReadingArgs::define())
             .args([json_switch(), csv_switch()]),
         Command::new("compare")
@@ -126,11 +136,24 @@ pub(super) fn define() -> [Command; 7] {
                 file("output", "OUT").short('o').long("output").required(true).help("File to write"),
                 option("sigma", "N")
                     .value_parser(not_negative)
-                    .required(true)
-                    .help("Deviation of the Gaussian noise on the 0..255 scale"),
+                    .required_unless_present("noise-cov")
+                    .help("Deviation of the Gaussian noise on the 0..255 scale [default: that of --noise-cov]"),
                 option("poisson", "GAIN")
                     .value_parser(positive)
                     .help("Signal-dependent noise too: its variance is GAIN times the sample, 0..255 scale"),
+                option("noise-kernel", "NAME")
+                    .value_parser(parsed::<Kernel>)
+                    .default_value("white")
+                    .conflicts_with("poisson")
+                    .help("Noise correlated in space: white, soft, g1 (streaks), g2 (rings), g3 (stripes), g4 (pink), or these with a fifth white: g1w, g2w, g3w, g4w"),
+                file("noise-cov", "FILE")
+                    .long("noise-cov")
+                    .conflicts_with("poisson")
+                    .help("Noise correlated between channels: 3 x 3 numbers in a text file, 0..255 scale; --sigma gives their level"),
+                file("write-psd", "FILE")
+                    .long("write-psd")
+                    .conflicts_with("poisson")
+                    .help("Write the power spectrum of the noise, 0..255 scale, to .npy, .tif, .pfm or .exr"),
                 option("seed", "S")
                     .value_parser(value_parser!(u64))
                     .default_value("0")
@@ -226,6 +249,7 @@ impl NoiseArgs {
         Self {
             inputs: many(m, "inputs"),
             recursive: on(m, "recursive"),
+            correlation: on(m, "correlation"),
             reading: ReadingArgs::from_matches(m),
             style: style(m),
         }
@@ -250,8 +274,11 @@ impl DegradeArgs {
         Self {
             clean: one(m, "clean").unwrap_or_default(),
             output: one(m, "output").unwrap_or_default(),
-            sigma: one(m, "sigma").unwrap_or_default(),
+            sigma: one(m, "sigma"),
             poisson: one(m, "poisson"),
+            kernel: one(m, "noise-kernel").unwrap_or_default(),
+            covariance: one(m, "noise-cov"),
+            psd: one(m, "write-psd"),
             seed: one(m, "seed").unwrap_or_default(),
             float: on(m, "float"),
             reading: ReadingArgs::from_matches(m),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
 
-use super::values::{many, on, one, option, switch};
+use super::values::{many, on, one, option, rate, switch};
 use super::{EngineArgs, ReadingArgs};
 use crate::failure::Failure;
 
@@ -31,6 +31,10 @@ pub(crate) struct DenoiseArgs {
     pub(crate) jobs: Option<usize>,
     /// JPEG quality.
     pub(crate) jpeg_quality: Option<u8>,
+    /// Frames a second of clips that do not tell.
+    pub(crate) rate: Option<(u32, u32)>,
+    /// Arguments for ffmpeg instead of the usual encoder.
+    pub(crate) encode: Option<Vec<String>>,
     /// How to filter.
     pub(crate) engine: EngineArgs,
     /// How to read.
@@ -40,7 +44,7 @@ pub(crate) struct DenoiseArgs {
 /// Adds the flags to the main command.
 pub(super) fn define(command: Command) -> Command {
     command
-        .arg(inputs().help("Pictures, folders of pictures, patterns such as 'shots/*.png'"))
+        .arg(inputs().help("Pictures, clips, folders, patterns such as 'shots/*.png'; - is a y4m stream"))
         .args(
             [
                 option("output", "OUT")
@@ -58,6 +62,13 @@ pub(super) fn define(command: Command) -> Command {
                     .value_parser(value_parser!(u8).range(1..=100))
                     .hide_short_help(true)
                     .help("Quality of JPEG files, 1 to 100 [default: 95]"),
+                option("rate", "N[/D]").value_parser(rate).hide_short_help(true).help(
+                    "Frames a second of clips that do not tell, such as numbered pictures [default: 25]",
+                ),
+                option("encode", "ARGS")
+                    .hide_short_help(true)
+                    .allow_hyphen_values(true)
+                    .help("How ffmpeg encodes, such as '-c:v libx265 -crf 18' [default: by container]"),
             ]
             .map(|a| a.help_heading("Files")),
         )
@@ -96,6 +107,8 @@ impl DenoiseArgs {
             quiet: on(m, "quiet"),
             jobs: one::<u8>(m, "jobs").map(usize::from),
             jpeg_quality: one(m, "jpeg-quality"),
+            rate: one(m, "rate"),
+            encode: one::<String>(m, "encode").map(|e| e.split_whitespace().map(str::to_owned).collect()),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),
         })

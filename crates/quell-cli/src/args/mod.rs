@@ -53,6 +53,9 @@ Examples:
   quell noisy.tif -o clean.png --sigma 25 --profile high
   quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped
   quell '*.png' --in-place             overwrites the pictures
+  quell clip.mp4 --method nlm --past 2 video; sound and metadata are copied (needs ffmpeg; .y4m does not)
+  quell frame_%04d.png -o clean_%04d.png --method nlm
+  ffmpeg -i clip.mov -f yuv4mpegpipe - | quell - -o - --method nlm | ffplay -
   quell noisy.png --print-plan > plan.toml && quell other.png --params plan.toml
 
   quell noise noisy.png                how noisy is it?
@@ -70,10 +73,11 @@ Exit codes: 0 done, 1 a file failed, 2 the command line makes no sense, 130 inte
 fn command() -> Command {
     denoise::define(Command::new("quell"))
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Removes noise from pictures")
+        .about("Removes noise from pictures and video")
         .long_about(
             "Removes noise from pictures with BM3D. Reads and writes PNG, JPEG, TIFF, WebP, PNM, PFM, OpenEXR \
-             and NumPy files; bit depth, colour profile and metadata are kept.",
+             and NumPy files; bit depth, colour profile and metadata are kept. Video is read and written as .y4m, as \
+             numbered pictures, and in other containers through ffmpeg.",
         )
         .override_usage("quell [OPTIONS] <IN>...\n       quell <COMMAND> [OPTIONS]")
         .after_help(EXAMPLES)

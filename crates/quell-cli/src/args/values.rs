@@ -91,6 +91,22 @@ pub(super) fn pixels(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A frame rate: `25`, `30000/1001`, `23.976`.
+pub(super) fn rate(text: &str) -> Result<(u32, u32), String> {
+    let whole = |s: &str| s.parse::<u32>().ok().filter(|n| *n > 0);
+    let found = match text.split_once(['/', ':']) {
+        Some((n, d)) => whole(n).zip(whole(d)),
+        // Rates with a point are those of television, or thousandths.
+        None if text.contains('.') => positive(text).ok().filter(|r| (0.001..=1e6).contains(r)).map(|r| {
+            let tv = (r * 1.001).round();
+            let is_tv = (tv / 1.001 - r).abs() < 2e-3 && r.fract() != 0.0;
+            if is_tv { ((tv * 1000.0) as u32, 1001) } else { ((r * 1000.0).round() as u32, 1000) }
+        }),
+        None => whole(text).map(|n| (n, 1)),
+    };
+    found.ok_or_else(|| "must be a rate such as 25, 23.976 or 30000/1001".to_owned())
+}
+
 /// A size such as `512x512`.
 pub(super) fn size(text: &str) -> Result<(usize, usize), String> {
     let parse = |s: &str| s.parse::<usize>().ok().filter(|n| (1..=65_536).contains(n));

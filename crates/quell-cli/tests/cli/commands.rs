@@ -1,6 +1,7 @@
 //! The commands beside denoising, and help.
 
 use crate::common::{self, Folder, clean, noisy, noisy_rgb};
+use quell::Frame;
 use quell_io::SampleType;
 
 #[test]
@@ -96,6 +97,43 @@ fn poisson_noise_grows_with_the_signal() {
     let four = psnr("4");
     assert!((four - 21.3).abs() < 1.0, "{four}");
     assert!(psnr("1") > four + 5.0);
+}
+
+#[test]
+fn degrade_makes_correlated_noise_and_tells_its_spectrum() {
+    let f = Folder::new("degrade-correlated");
+    f.save("clean.pgm", &[clean(64, 48)], SampleType::U8);
+    let args = ["degrade", "clean.pgm", "-o", "a.npy", "--float", "--sigma", "20", "--noise-kernel", "g1"];
+    f.quell(&[&args[..], &["--write-psd", "psd.tif"]].concat()).expect(0);
+    let psnr = common::psnr(&f.load("a.npy")[0]);
+    assert!((psnr - 22.1).abs() < 1.5, "{psnr}");
+    let psd = quell_io::read(&f.path("psd.tif"), &quell_io::ReadOptions::default()).unwrap();
+    let plane = &psd.pages[0].frame.planes()[0];
+    let n = (64 * 48) as f64;
+    let variance = plane.as_slice().iter().map(|&v| f64::from(v)).sum::<f64>() / (n * n);
+    assert!((variance - 400.0).abs() < 0.1, "{variance}");
+    f.quell(&[&args[..], &["--write-psd", "psd.png"]].concat()).expect(2).says("--write-psd: psd.png cannot");
+    f.quell(&["degrade", "clean.pgm", "-o", "b.npy", "--sigma", "5", "--noise-kernel", "g9"]).expect(2);
+}
+
+#[test]
+fn degrade_follows_a_covariance_and_noise_finds_it_again() {
+    let f = Folder::new("degrade-covariance");
+    let grey = clean(160, 160).into_planes().remove(0);
+    f.save("clean.ppm", &[Frame::new(vec![grey; 3], 255.0).unwrap()], SampleType::U8);
+    std::fs::write(f.path("cov.txt"), "900 600 0 # red\n600 900 0\n0 0 100\n").unwrap();
+    f.quell(&["degrade", "clean.ppm", "-o", "a.npy", "--float", "--noise-cov", "cov.txt"]).expect(0);
+    let rows = f.quell(&["noise", "--correlation", "--json", "a.npy"]).expect(0).json();
+    let number = |key: &str| rows[0][key].as_f64().unwrap();
+    assert!((number("red_green") - 0.667).abs() < 0.1 && number("red_blue").abs() < 0.1, "{rows:?}");
+    assert!(
+        (number("red") / 30.0 - 1.0).abs() < 0.2 && (number("blue") / 10.0 - 1.0).abs() < 0.3,
+        "{rows:?}"
+    );
+    std::fs::write(f.path("bad.txt"), "1 2 0\n2 1 0\n0 0 1").unwrap();
+    f.quell(&["degrade", "clean.ppm", "-o", "b.npy", "--float", "--noise-cov", "bad.txt"])
+        .expect(1)
+        .says("bad.txt: noise covariance = 1 2 0, 2 1 0, 0 0 1: must be positive definite");
 }
 
 #[test]

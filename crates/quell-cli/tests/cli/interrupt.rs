@@ -52,3 +52,40 @@ fn ctrl_c_ends_several_pictures_at_once() {
     interrupt(child);
     assert_eq!(f.files(), names);
 }
+
+/// Enough noise for a filter that takes its time.
+fn clip(f: &Folder, name: &str) {
+    let mut clip = b"YUV4MPEG2 W320 H240 F25:1 Cmono\n".to_vec();
+    for seed in 0..40 {
+        clip.extend(b"FRAME\n");
+        clip.extend(noisy(320, 240, seed).planes()[0].as_slice().iter().map(|v| v.clamp(0.0, 255.0) as u8));
+    }
+    std::fs::write(f.path(name), clip).unwrap();
+}
+
+#[test]
+fn ctrl_c_leaves_no_part_of_a_clip() {
+    let f = Folder::new("ctrl-c-clip");
+    clip(&f, "a.y4m");
+    let child = start(&f, "a.y4m");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(f.files().len(), 2, "a temporary file: {:?}", f.files());
+    interrupt(child);
+    assert_eq!(f.files(), ["a.y4m"]);
+}
+
+#[test]
+fn ctrl_c_ends_ffmpeg_too() {
+    let f = Folder::new("ctrl-c-ffmpeg");
+    clip(&f, "a.y4m");
+    if !Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).status().is_ok_and(|s| s.success()) {
+        eprintln!("skipped: ffmpeg was not found");
+        return;
+    }
+    let child = start(&f, "a.y4m -o b.mkv");
+    std::thread::sleep(Duration::from_millis(2500));
+    interrupt(child);
+    // What ffmpeg might still write would be seen now.
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(f.files(), ["a.y4m"]);
+}

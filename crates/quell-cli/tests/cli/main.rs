@@ -10,3 +10,4 @@ mod files;
 mod filtering;
 #[cfg(unix)]
 mod interrupt;
+mod video;

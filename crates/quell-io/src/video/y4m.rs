@@ -151,12 +151,13 @@ impl<R: Read> Y4mReader<R> {
             let cut = !ended && (self.line.len() as u64) < LINE;
             if self.line.starts_with(FRAME) && matches!(self.line.get(FRAME.len()), None | Some(b' ')) && !cut
             {
+                let text = std::str::from_utf8(self.line.get(FRAME.len() + 1..).unwrap_or_default());
+                let (Ok(text), true) = (text, ended) else {
+                    let what = if ended { "are no text" } else { "have no end" };
+                    return Err(Error::Decode(format!("the parameters of frame {number} {what}")));
+                };
                 self.parameters.clear();
-                let text = String::from_utf8_lossy(self.line.get(FRAME.len() + 1..).unwrap_or_default());
-                if !ended {
-                    return Err(Error::Decode(format!("the parameters of frame {number} have no end")));
-                }
-                self.parameters.push_str(&text);
+                self.parameters.push_str(text);
                 return Ok(Part::Whole);
             }
             if cut && (FRAME.starts_with(&self.line) || self.line.starts_with(FRAME)) {

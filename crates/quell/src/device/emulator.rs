@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
     use crate::bm3d::{Plan, Profile};
-    use crate::device::gpu::bm3d::Gpu;
+    use crate::device::gpu::Gpu;
     use crate::device::{Backend, DeviceInfo, Encoding, Kind, SampleBuffer, SampleFormat};
     use crate::{ColorMode, Control, Error};
 
@@ -271,6 +271,10 @@ mod tests {
         shared(), first;
         groups_at_odd_sizes, groups_of_ties, pixels_at_odd_sizes, colour_channels_share_groups,
         psnr_is_that_of_the_reference, samples_of_every_format, work_is_reported_and_can_be_stopped,
+    }
+
+    mod nlm {
+        crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
     const SIZE: (usize, usize) = (61, 47);

@@ -17,18 +17,25 @@ pub(super) struct Restarting {
     kept: VecDeque<Kept>,
     /// How many of the kept frames have come out.
     pulled: usize,
+    /// Frames that are needed no more: memory for the next.
+    spare: Vec<Kept>,
 }
 
 /// A frame as it was pushed.
+#[derive(Default)]
 struct Kept {
     planes: Vec<SampleBuffer>,
     guide: Vec<SampleBuffer>,
 }
 
 impl Kept {
-    fn new(frame: &Input<'_>) -> Self {
-        let own = |s: &[Samples<'_>]| s.iter().map(Samples::to_buffer).collect();
-        Self { planes: own(frame.planes), guide: own(frame.guide) }
+    fn keep(&mut self, frame: &Input<'_>) {
+        let keep = |to: &mut Vec<SampleBuffer>, from: &[Samples<'_>]| {
+            to.resize_with(from.len(), || SampleBuffer::U8(Vec::new()));
+            to.iter_mut().zip(from).for_each(|(to, from)| from.clone_into(to));
+        };
+        keep(&mut self.planes, frame.planes);
+        keep(&mut self.guide, frame.guide);
     }
 
     fn push_to(&self, sequence: &mut dyn Sequence, control: &Control) -> Result<()> {
@@ -41,7 +48,7 @@ impl Kept {
 impl Restarting {
     pub(super) fn new(devices: Arc<Devices>, plan: Plan) -> Result<Self> {
         let running = devices.start(|b| b.nlm(&plan))?;
-        Ok(Self { devices, plan, running, kept: VecDeque::new(), pulled: 0 })
+        Ok(Self { devices, plan, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
     }
 
     /// Whether the work has to be done again, on the next device, which has been given the first `frames` that are kept.
@@ -83,7 +90,9 @@ impl Sequence for Restarting {
         let before = self.kept.len();
         // The processor is the last: there is nothing to begin again on.
         if self.running.0.is_some() {
-            self.kept.push_back(Kept::new(frame));
+            let mut kept = self.spare.pop().unwrap_or_default();
+            kept.keep(frame);
+            self.kept.push_back(kept);
         }
         loop {
             let done = self.running.1.push(frame, control);
@@ -101,7 +110,7 @@ impl Sequence for Restarting {
             }
             self.pulled += 1;
             while self.pulled > self.plan.past {
-                self.kept.pop_front();
+                self.spare.extend(self.kept.pop_front());
                 self.pulled -= 1;
             }
             return done;

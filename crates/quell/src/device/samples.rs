@@ -110,6 +110,20 @@ impl<'a> Samples<'a> {
         }
     }
 
+    /// The same into memory that is there.
+    pub(crate) fn clone_into(&self, to: &mut SampleBuffer) {
+        fn fill<T: Copy>(to: &mut Vec<T>, from: &[T]) {
+            to.clear();
+            to.extend_from_slice(from);
+        }
+        match (self, to) {
+            (Self::U8(from), SampleBuffer::U8(to)) => fill(to, from),
+            (Self::U16(from), SampleBuffer::U16(to)) => fill(to, from),
+            (Self::F32(from), SampleBuffer::F32(to)) => fill(to, from),
+            (_, to) => *to = self.to_buffer(),
+        }
+    }
+
     /// As floats, every sample times `scale`.
     pub fn to_floats(self, scale: f32) -> Vec<f32> {
         match self {

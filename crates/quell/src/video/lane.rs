@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::{Denoiser, Guide, Job, Shape, nlm_params};
@@ -217,12 +219,19 @@ impl Lane {
     }
 }
 
+/// Rows that a thread makes at a time: a guide should not take longer than the filter of a GPU.
+const ROWS: usize = 32;
+
 /// Every sample times `scale`.
 fn scaled(from: Samples<'_>, scale: f32, to: &mut [f32]) {
+    fn part<T: Copy + Into<f32> + Sync>(from: &[T], scale: f32, to: &mut [f32]) {
+        let parts = to.par_chunks_mut(1 << 16).zip(from.par_chunks(1 << 16));
+        parts.for_each(|(to, from)| to.iter_mut().zip(from).for_each(|(to, &v)| *to = v.into() * scale));
+    }
     match from {
-        Samples::U8(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = f32::from(v) * scale),
-        Samples::U16(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = f32::from(v) * scale),
-        Samples::F32(v) => to.iter_mut().zip(v).for_each(|(to, &v)| *to = v * scale),
+        Samples::U8(v) => part(v, scale, to),
+        Samples::U16(v) => part(v, scale, to),
+        Samples::F32(v) => part(v, scale, to),
     }
 }
 
@@ -235,17 +244,15 @@ fn small_luma(format: &VideoFormat, luma: Samples<'_>, scale: f32, to: &mut [f32
     }
 }
 
-fn means<T: Copy + Into<f32>>(format: &VideoFormat, luma: &[T], scale: f32, to: &mut [f32]) {
+fn means<T: Copy + Into<f32> + Sync>(format: &VideoFormat, luma: &[T], scale: f32, to: &mut [f32]) {
     let (x_step, y_step) = format.layout.subsampling();
     let (width, _) = format.plane_size(1);
     let scale = scale / (x_step * y_step) as f32;
-    for (y, to) in to.chunks_exact_mut(width).enumerate() {
-        // Beyond an odd border the last row and column count twice.
-        let rows = [y * y_step, (y * y_step + y_step - 1).min(format.height - 1)];
-        let rows = rows.map(|y| &luma[y * format.width..][..format.width]);
-        let rows = &rows[..y_step];
+    let row = |y: usize, to: &mut [f32]| {
         to.fill(0.0);
-        for row in rows {
+        for y in y * y_step..(y + 1) * y_step {
+            // Beyond an odd border the last row and column count twice.
+            let row = &luma[y.min(format.height - 1) * format.width..][..format.width];
             let (pairs, rest) = row.as_chunks::<2>();
             for (to, pair) in to.iter_mut().zip(pairs) {
                 *to += scale * (pair[0].into() + pair[1].into());
@@ -254,7 +261,8 @@ fn means<T: Copy + Into<f32>>(format: &VideoFormat, luma: &[T], scale: f32, to: 
                 *to += scale * 2.0 * v.into();
             }
         }
-    }
+    };
+    to.par_chunks_exact_mut(width).with_min_len(ROWS).enumerate().for_each(|(y, to)| row(y, to));
 }
 
 #[cfg(test)]

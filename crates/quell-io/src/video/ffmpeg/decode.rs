@@ -60,14 +60,16 @@ impl Decoder {
         let mut args: Vec<OsString> = vec!["-i".into(), file(path), "-map".into(), "0:V:0".into()];
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         match probe.rate {
-            Some((n, d)) if probe.variable => {
-                add(&[timing, "cfr", "-r", &format!("{n}/{d}")]);
-                notes.push(format!(
-                    "the frame rate varies: frames are repeated or left out to have {:.6} a second, in step with the sound",
-                    f64::from(n) / f64::from(d)
-                ));
-            }
-            _ => add(&[timing, "passthrough"]),
+            // At a constant rate each frame comes out once; where frames are missing, the sound would run away.
+            Some((n, d)) => add(&["-vf", "setpts=PTS-STARTPTS", timing, "cfr", "-r", &format!("{n}/{d}")]),
+            None => add(&[timing, "passthrough"]),
+        }
+        if let Some((n, d)) = probe.rate.filter(|_| probe.variable) {
+            let rate = format!("{:.3}", f64::from(n) / f64::from(d));
+            let rate = rate.trim_end_matches('0').trim_end_matches('.');
+            notes.push(format!(
+                "the frame rate varies: frames are repeated or left out to have {rate} a second, in step with the sound"
+            ));
         }
         add(&["-pix_fmt", &pixels, "-strict", "-1"]);
         add(&["-f", if layout == Layout::Rgb { "rawvideo" } else { "yuv4mpegpipe" }, "pipe:1"]);

@@ -82,9 +82,14 @@ impl Probe {
             return Err(Error::Decode("the file has no video that ffmpeg can decode".to_owned()));
         };
         let (base, mean) = (fraction(stream.get("r_frame_rate")), fraction(stream.get("avg_frame_rate")));
-        let variable = matches!((base, mean), (Some(b), Some(m)) if !alike(b, m));
-        // The base rate is the smallest that hits every timestamp: for some files far too many frames.
-        let rate = if variable && base.is_some_and(|b| value(b) > 120.0) { mean } else { base.or(mean) };
+        // The base rate is the smallest that hits every timestamp: for fields it is twice that of the frames, for some
+        // files far too many.
+        let (rate, variable) = match (base, mean) {
+            (Some(b), Some(m)) if alike(value(b), value(m)) => (base, false),
+            (Some(b), Some(m)) if alike(value(b), 2.0 * value(m)) => (mean, false),
+            (Some(b), Some(_)) => (if value(b) > 120.0 { mean } else { base }, true),
+            _ => (base.or(mean), false),
+        };
         let duration = number(&stream, "duration").or_else(|| number(&container, "duration"));
         let counted = number(&stream, "nb_frames").filter(|_| !variable);
         let frames = counted.or_else(|| Some(duration? * value(rate?))).map(|n| n.round() as u64);
@@ -120,8 +125,8 @@ fn value((n, d): (u32, u32)) -> f64 {
 }
 
 /// Containers round the mean of a constant rate.
-fn alike(a: (u32, u32), b: (u32, u32)) -> bool {
-    (value(a) / value(b) - 1.0).abs() < 2e-3
+fn alike(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 2e-3
 }
 
 impl Pixels {
@@ -194,8 +199,11 @@ mod tests {
 
     #[test]
     fn a_variable_rate_is_known_and_an_absurd_one_left_for_the_mean() {
-        let p = Probe::parse(&STREAM.replace("30000/1001", "60/1")).unwrap();
-        assert_eq!((p.rate, p.variable), (Some((60, 1)), true));
+        let p = Probe::parse(&STREAM.replace("30000/1001", "50/1")).unwrap();
+        assert_eq!((p.rate, p.variable), (Some((50, 1)), true));
+        // Two fields a frame.
+        let p = Probe::parse(&STREAM.replace("30000/1001", "60000/1001")).unwrap();
+        assert_eq!((p.rate, p.variable), (Some((2997, 100)), false));
         let p = Probe::parse(&STREAM.replace("30000/1001", "90000/1")).unwrap();
         assert_eq!((p.rate, p.variable), (Some((2997, 100)), true));
     }

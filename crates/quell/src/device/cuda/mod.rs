@@ -24,7 +24,7 @@ pub use probe::self_test;
 pub(crate) use ptxas::usage;
 pub(crate) use runtime::CudaRuntime;
 
-use super::gpu::bm3d::Gpu;
+use super::gpu::Gpu;
 use super::gpu::{GpuError, GpuResult, Program, cache};
 use super::{DeviceInfo, DeviceOptions, Kind};
 use crate::device;

@@ -3,9 +3,17 @@
 //! A runtime knows devices, memory, queues and programs, and nothing of denoising. A method knows its kernels and
 //! their order, and nothing of drivers.
 
+mod backend;
 pub(crate) mod bm3d;
 pub(crate) mod cache;
+mod clock;
+mod device;
+mod growing;
+mod library;
+pub(crate) mod nlm;
 pub(crate) mod notice;
+
+pub(crate) use device::Gpu;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,6 +38,24 @@ pub(crate) enum GpuError {
 }
 
 pub(crate) type GpuResult<T> = Result<T, GpuError>;
+
+/// Why work was not finished.
+pub(crate) enum Stop {
+    Gpu(GpuError),
+    Error(crate::Error),
+}
+
+impl From<GpuError> for Stop {
+    fn from(e: GpuError) -> Self {
+        Self::Gpu(e)
+    }
+}
+
+impl From<crate::Error> for Stop {
+    fn from(e: crate::Error) -> Self {
+        Self::Error(e)
+    }
+}
 
 /// What a device can do, as far as kernels are chosen by it.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ mod runtime;
 pub(crate) use discover::{Found, devices};
 pub(crate) use runtime::OpenClRuntime;
 
-use crate::device::gpu::bm3d::Gpu;
+use crate::device::gpu::Gpu;
 use crate::device::{DeviceInfo, DeviceOptions, Kind, Problem};
 use crate::{Error, Result};
 
@@ -66,6 +66,10 @@ mod tests {
     fn shared() -> Option<&'static Gpu<OpenClRuntime>> {
         static SHARED: OnceLock<Option<Gpu<OpenClRuntime>>> = OnceLock::new();
         SHARED.get_or_init(|| first(0)).as_ref()
+    }
+
+    mod nlm {
+        crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
     mod conformance {

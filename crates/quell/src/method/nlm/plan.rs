@@ -99,11 +99,11 @@ impl Plan {
         if self.floor > 0.0 {
             self.floor *= variance;
         } else if self.weight != Weight::Gauss {
-            // Noise alone makes `noise` of the distance at which the weight is zero. Half of what it lacks is taken off.
+            // Noise of variance 1 alone makes this part of the distance at which the weight is zero.
             let side = 2 * self.patch_radius + 1;
             let compared = if self.guides == 0 { self.channels } else { self.guides };
             let noise = 2.0 * (side * side * compared) as f32 * self.slope;
-            self.slope /= (1.0 - 0.5 * noise * (1.0 - variance)).max(0.25);
+            self.slope /= (1.0 - noise * (1.0 - variance)).max(0.25);
         }
         self
     }

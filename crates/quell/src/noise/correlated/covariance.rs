@@ -53,7 +53,7 @@ impl Covariance {
         if least <= DEFINITE * most || most == 0.0 {
             let reason =
                 format!("must be positive definite, but its smallest eigenvalue is {}", short(least));
-            return Err(bad(String::new(), &c, reason));
+            return Err(bad(String::new(), c, reason));
         }
         Ok(c)
     }
@@ -118,9 +118,9 @@ impl Covariance {
             for row in a.iter_mut().chain(q.iter_mut()) {
                 (row[i], row[j]) = (c * row[i] - s * row[j], s * row[i] + c * row[j]);
             }
-            for k in 0..3 {
-                (a[i][k], a[j][k]) = (c * a[i][k] - s * a[j][k], s * a[i][k] + c * a[j][k]);
-            }
+            let (u, v) = (a[i], a[j]);
+            a[i] = std::array::from_fn(|k| c * u[k] - s * v[k]);
+            a[j] = std::array::from_fn(|k| s * u[k] + c * v[k]);
         }
         ([a[0][0], a[1][1], a[2][2]], q)
     }

@@ -1,9 +1,11 @@
 //! The correlation of noise, estimated from the flat areas of a picture.
 //!
 //! The picture is cut into overlapping blocks, each less the plane that fits it best, under a window. Those with the
-//! least energy are flat; the mean of their periodograms is the spectrum of the noise. Strongly correlated noise varies
+//! least energy are flat; their periodograms tell the spectrum of the noise. Strongly correlated noise varies
 //! much in energy from block to block, and the quietest blocks alone would tell too little of it. So the choice is made
-//! again by the energy in units of the spectrum just found, where every frequency counts the same, a few times.
+//! again by the energy in units of the spectrum just found, where every frequency counts the same, a few times. The
+//! frequencies are dealt to two halves, and each half is measured on the blocks that are quiet in the other: the quietest
+//! of many samples of noise would always be below its mean.
 
 use rayon::prelude::*;
 use rustfft::num_complex::Complex32;
@@ -23,7 +25,7 @@ const LEAST: usize = 2 * SMALL;
 /// Most blocks to look at.
 const LIMIT: usize = 2048;
 /// The share of the blocks that is taken for flat, and the fewest.
-const SHARE: f64 = 0.05;
+const SHARE: f64 = 0.1;
 const FEWEST: usize = 8;
 /// Choices of the flat blocks, one after the other.
 const ROUNDS: usize = 4;
@@ -58,31 +60,18 @@ impl Found {
         if powers.is_empty() {
             return Err(nothing());
         }
-        let count = ((powers.len() as f64 * SHARE) as usize).max(FEWEST).min(powers.len());
-        let mut order: Vec<usize> = (0..powers.len()).collect();
-        let mut weights = vec![1.0; side * side];
-        for _ in 0..ROUNDS {
-            let energy: Vec<f32> =
-                powers.iter().map(|p| p.iter().zip(&weights).map(|(p, w)| p * w).sum()).collect();
-            order.sort_unstable_by(|&a, &b| energy[a].total_cmp(&energy[b]).then(a.cmp(&b)));
-            let mut mean = vec![0.0; side * side];
-            for &i in &order[..count] {
-                mean.iter_mut().zip(&powers[i]).for_each(|(m, p)| *m += p / count as f32);
-            }
-            let mean = blurred(&mean, side);
-            let level = mean.iter().sum::<f32>() / mean.len() as f32;
-            if level <= (frame.white() * super::ROUNDING).powi(2) {
-                return Err(nothing());
-            }
-            weights = mean.iter().map(|m| 1.0 / m.max(FLOOR * level)).collect();
-        }
-        let chosen: Vec<(usize, usize)> = order[..count].iter().map(|&i| corners[i]).collect();
-        let cross = blocks.cross(frame, &chosen);
-        let trace =
-            |m: &Matrix| (0..frame.channels()).map(|i| m[i][i]).sum::<f64>() / frame.channels() as f64;
-        let mean: Vec<f32> = cross.iter().map(|m| trace(m) as f32).collect();
+        let mut measured = choose(&powers, side, frame.white())?.map(|list| {
+            let list: Vec<(usize, usize)> = list.iter().map(|&i| corners[i]).collect();
+            blocks.measure(frame, &list)
+        });
+        let half = |k: usize| usize::from(second_half(k, side));
+        let mut power: Vec<f32> = (0..side * side).map(|k| measured[half(k)].0[k]).collect();
+        // The mean of a block was taken off it.
+        let around = [1, side - 1, side, side * (side - 1)];
+        power[0] = around.iter().map(|&k| power[k]).sum::<f32>() / 4.0;
         // Scale of the block's size: a pixel's variance is mean(Psi) / side^2.
-        let power = blurred(&mean, side).iter().map(|v| v * (side * side) as f32).collect();
+        power.iter_mut().for_each(|v| *v *= (side * side) as f32);
+        let cross = (0..side * side).map(|k| std::mem::take(&mut measured[half(k)].1[k])).collect();
         Ok(Self { psd: Psd::new(Plane::from_vec(side, side, power)?)?, cross })
     }
 
@@ -112,6 +101,43 @@ impl Found {
         }
         Covariance::new(sum.map(|row| row.map(|v| v / norm)))
     }
+}
+
+/// The flat blocks for the first and for the second half of the frequencies.
+fn choose(powers: &[Vec<f32>], side: usize, white: f32) -> Result<[Vec<usize>; 2]> {
+    let count = ((powers.len() as f64 * SHARE) as usize).max(FEWEST).min(powers.len());
+    let half: Vec<usize> = (0..side * side).map(|k| usize::from(second_half(k, side))).collect();
+    let mut weights = vec![1.0; side * side];
+    let mut chosen = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        chosen = [1, 0].map(|other| {
+            let of_other = |k: usize| if half[k] == other { weights[k] } else { 0.0 };
+            quietest(powers, count, &(0..side * side).map(of_other).collect::<Vec<_>>())
+        });
+        let mean = |k: usize| median(chosen[half[k]].iter().map(|&i| powers[i][k]).collect());
+        let mean: Vec<f32> = (0..side * side).map(mean).collect();
+        let level = mean.iter().sum::<f32>() / mean.len() as f32;
+        if level <= (white * super::ROUNDING).powi(2) {
+            return Err(nothing());
+        }
+        weights = mean.iter().map(|m| 1.0 / m.max(FLOOR * level)).collect();
+    }
+    Ok(chosen)
+}
+
+/// The blocks with the least energy under these weights.
+fn quietest(powers: &[Vec<f32>], count: usize, weights: &[f32]) -> Vec<usize> {
+    let energy: Vec<f32> = powers.iter().map(|p| p.iter().zip(weights).map(|(p, w)| p * w).sum()).collect();
+    let mut order: Vec<usize> = (0..powers.len()).collect();
+    order.sort_unstable_by(|&a, &b| energy[a].total_cmp(&energy[b]).then(a.cmp(&b)));
+    order.truncate(count);
+    order
+}
+
+/// Deals frequencies to two halves like the fields of a chess board, four wide, wider than the window blurs; a frequency goes with its opposite.
+fn second_half(k: usize, side: usize) -> bool {
+    let fold = |i: usize| i.min(side - i);
+    (fold(k % side) / 4 + fold(k / side) / 4) % 2 == 1
 }
 
 fn nothing() -> Error {
@@ -147,9 +173,9 @@ struct Blocks {
 
 impl Blocks {
     fn new(side: usize) -> Self {
-        let hann = |i: usize| (std::f64::consts::PI * (i as f64 + 0.5) / side as f64).sin().powi(2);
-        let square: f64 = (0..side).map(|i| hann(i).powi(2)).sum();
-        let window = (0..side).map(|i| (hann(i) / square.sqrt()) as f32).collect();
+        let sine = |i: usize| (std::f64::consts::PI * (i as f64 + 0.5) / side as f64).sin();
+        let square: f64 = (0..side).map(|i| sine(i).powi(2)).sum();
+        let window = (0..side).map(|i| (sine(i) / square.sqrt()) as f32).collect();
         Self { side, fourier: Fourier::new(side, side), window }
     }
 
@@ -193,27 +219,35 @@ impl Blocks {
         sum
     }
 
-    /// Mean cross spectra (the real part; the rest cancels between opposite frequencies) of blocks.
-    fn cross(&self, frame: &FrameView<'_>, corners: &[(usize, usize)]) -> Vec<Matrix> {
-        let n = frame.channels();
-        let mut sum = vec![[[0.0; 3]; 3]; self.side * self.side];
-        for &corner in corners {
-            let spectra: Vec<_> = frame.planes().iter().map(|p| self.spectrum(p, corner)).collect();
-            for (k, m) in sum.iter_mut().enumerate() {
-                for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-                    m[i][j] += f64::from((spectra[i][k] * spectra[j][k].conj()).re) / corners.len() as f64;
-                }
+    /// Of some blocks: the power of the noise, mean of all channels, and the mean cross spectra (their real part; the rest
+    /// cancels between opposite frequencies).
+    fn measure(&self, frame: &FrameView<'_>, corners: &[(usize, usize)]) -> (Vec<f32>, Vec<Matrix>) {
+        let (n, count) = (frame.channels(), corners.len());
+        let spectra: Vec<Vec<Vec<Complex32>>> = corners
+            .par_iter()
+            .map(|&c| frame.planes().iter().map(|p| self.spectrum(p, c)).collect())
+            .collect();
+        let median_power = |k: usize| {
+            let of = |i: usize| median(spectra.iter().map(|s| s[i][k].norm_sqr()).collect());
+            (0..n).map(of).sum::<f32>() / n as f32
+        };
+        let cross = |k: usize| {
+            let mut m = Matrix::default();
+            for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+                let products = spectra.iter().map(|s| f64::from((s[i][k] * s[j][k].conj()).re));
+                m[i][j] = products.sum::<f64>() / count as f64;
             }
-        }
-        sum
+            m
+        };
+        let all = 0..self.side * self.side;
+        (all.clone().map(median_power).collect(), all.map(cross).collect())
     }
 }
 
-/// A spectrum blurred by (1 2 1) / 4 both ways, and made symmetric.
-fn blurred(power: &[f32], side: usize) -> Vec<f32> {
-    let at = |x: usize, y: usize| power[y % side * side + x % side];
-    let even = |x: usize, y: usize| 0.5 * (at(x, y) + at(2 * side - x % side, 2 * side - y % side));
-    let across = |x: usize, y: usize| 0.25 * (even(x + side - 1, y) + even(x + 1, y)) + 0.5 * even(x, y);
-    let both = |x: usize, y: usize| 0.25 * (across(x, y + side - 1) + across(x, y + 1)) + 0.5 * across(x, y);
-    (0..side * side).map(|i| both(i % side, i / side)).collect()
+/// The mean of a periodogram at one frequency from its median: it is distributed exponentially, and texture that is left
+/// in a few blocks does not count.
+fn median(mut powers: Vec<f32>) -> f32 {
+    let middle = powers.len() / 2;
+    let median = *powers.select_nth_unstable_by(middle, f32::total_cmp).1;
+    median / std::f32::consts::LN_2
 }

@@ -22,6 +22,8 @@ mod flat;
 mod fourier;
 mod kernel;
 mod psd;
+#[cfg(test)]
+mod tests;
 mod whitening;
 
 pub use covariance::Covariance;

@@ -46,10 +46,10 @@ impl Whitening {
         covariance: Option<Covariance>,
         psd: Option<Psd>,
     ) -> Result<Self> {
-        Self::with_softness((width, height), channels, sigma, covariance, psd, SOFTNESS)
+        Self::planned((width, height), channels, sigma, covariance, psd, SOFTNESS)
     }
 
-    pub(super) fn with_softness(
+    fn planned(
         (width, height): (usize, usize),
         channels: usize,
         sigma: f64,
@@ -100,6 +100,17 @@ impl Whitening {
         let mixed = |(row, gain): (&Vec<f64>, f64)| row.iter().map(|v| (v * gain / sigma) as f32).collect();
         let mix = basis.iter().zip(gains).map(mixed).collect();
         Ok(Self { width, height, sigma, covariance, psd, noise, mix, filter })
+    }
+
+    /// The same with another softness than 1: 0 whitens exactly, more leaves more of the correlation. For experiments.
+    pub fn with_softness(self, softness: f64) -> Result<Self> {
+        if !(softness.is_finite() && softness >= 0.0) {
+            return Err(Error::parameter("softness", softness, "must be 0 or a positive number"));
+        }
+        // Frequencies without any noise must not be divided by zero.
+        let softness = softness.max(1e-6);
+        let (size, channels) = ((self.width, self.height), self.mix.len());
+        Self::planned(size, channels, self.sigma, self.covariance, self.psd, softness)
     }
 
     /// Deviation of the noise in the picture's own units, the root of the channels' mean variance: what parameters are

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::tensor::TensorFilter;
-use super::{Format, Gpu, Scale, Sink, Source};
+use super::{Format, Scale, Sink, Source};
 use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
 use crate::device::Backend;
-use crate::device::gpu::Runtime;
+use crate::device::gpu::{Gpu, Runtime};
 use crate::transform::Transform;
 use crate::{Cancel, Control, Error, Frame, Plane, PlaneView, metrics};
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::library::{Library, Loaded, upload};
 use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
 use super::tensor::{TensorFilter, TensorMatch};
 use crate::bm3d::{PassPlan, Plan};
+use crate::device::gpu::library::{Library, Loaded, upload};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
 
 /// The kernels of a plan.

@@ -1,12 +1,12 @@
 //! Pictures that are in device memory already: the kernels read and write the caller's rows, nothing is copied.
 
-use super::clock::Clock;
 use super::geometry::{MARGIN, Region, Tile};
 use super::kernels::Kernels;
-use super::pass::{self, Scale, Steps, Stop, TileRun};
-use super::{Format, Gpu, LEAST_TILE, check};
+use super::pass::{self, Scale, Steps, TileRun};
+use super::{Format, LEAST_TILE, check};
 use crate::bm3d::Plan;
-use crate::device::gpu::Runtime;
+use crate::device::gpu::clock::Clock;
+use crate::device::gpu::{Gpu, Runtime, Stop};
 use crate::device::samples::no_device_memory;
 use crate::device::{DeviceSamples, Encoding, SampleFormat};
 use crate::{Control, Error, Result};
@@ -52,7 +52,7 @@ impl<R: Runtime> Lent<R> {
 
 impl<R: Runtime> Gpu<R> {
     /// Runs a plan on channels in device memory; the result is there on return.
-    pub(super) fn run_lent(
+    pub(crate) fn run_lent(
         &self,
         plan: &Plan,
         from: &[DeviceSamples],
@@ -110,17 +110,17 @@ impl<R: Runtime> Gpu<R> {
         scale: Scale,
         control: &Control,
     ) -> Result<(), Stop> {
-        let lent = tiles.iter().map(|t| Lent::new(&self.runtime, from, to, t)).collect::<Option<Vec<_>>>();
+        let lent = tiles.iter().map(|t| Lent::new(&*self.runtime, from, to, t)).collect::<Option<Vec<_>>>();
         let Some(lent) = lent else {
             return Err(Stop::Error(too_far_apart()));
         };
         let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
         let mut steps = Steps { control, done: 0, total };
-        let mut slot = self.slots.take(&self.runtime)?;
+        let mut slot = self.bm3d.slots.take(&*self.runtime)?;
         for (tile, lent) in tiles.iter().zip(&lent) {
             let mut run = TileRun {
                 lent: Some(lent),
-                ..TileRun::new(&self.runtime, kernels, plan, &tile.region, &mut slot)
+                ..TileRun::new(&*self.runtime, kernels, plan, &tile.region, &mut slot)
             };
             if let Err(stop) = run_tile(&mut run, scale, &mut steps) {
                 // Whatever is still queued reads and writes the caller's memory; after an error nothing is.

@@ -1,7 +1,5 @@
 //! BM3D on a GPU: the stages and the memory between them, once for every runtime.
 
-mod backend;
-mod clock;
 #[cfg(all(test, feature = "cuda"))]
 mod compile_tests;
 #[cfg(test)]
@@ -9,7 +7,6 @@ pub(crate) mod conformance;
 pub(crate) mod geometry;
 mod kernels;
 mod lent;
-mod library;
 mod pass;
 pub(crate) mod program;
 mod slot;
@@ -21,33 +18,35 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bm3d::{Match, PassPlan, Plan};
-use crate::device::DeviceInfo;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
-use super::{GpuError, GpuResult, Limits, Runtime};
-use clock::{Clock, Grain, KERNELS};
+use super::clock::{Clock, Times, measure};
+use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop};
 use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
-use library::Library;
-use pass::{Band, Scale, Steps, Stop, TileRun};
+pub(super) use pass::Scale;
+use pass::{Band, Steps, TileRun};
 pub(crate) use program::Format;
-use slot::{SLOTS, Slots};
+pub(super) use slot::SLOTS;
+use slot::Slots;
+pub(super) use tensor::{HALF_RANGE, TensorFilter};
 
 /// Pixels of a tile, at most: offsets inside a plane are 32-bit, and nothing gets faster beyond this.
 const TILE_PIXELS: usize = 64 << 20;
 /// Smallest side of a tile that is tried when memory is short.
 const LEAST_TILE: usize = 64;
 
-/// A GPU that carries out plans.
-pub(crate) struct Gpu<R: Runtime> {
-    runtime: R,
-    info: DeviceInfo,
-    /// Side of the tiles; 0 is what the memory allows.
-    tile: usize,
-    library: Library<R>,
+/// What is kept from picture to picture.
+pub(super) struct Kept<R: Runtime> {
     /// The kernels of the last few plans.
     recent: Mutex<Vec<(KernelsKey, Arc<Kernels<R>>)>>,
     slots: Slots<R>,
+}
+
+impl<R: Runtime> Default for Kept<R> {
+    fn default() -> Self {
+        Self { recent: Mutex::default(), slots: Slots::default() }
+    }
 }
 
 /// What the kernels of a plan depend on.
@@ -80,38 +79,15 @@ pub(crate) struct Sink<'a> {
     pub(crate) row: Box<RowOut<'a>>,
 }
 
-/// Times of the stages of one picture.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Times {
-    /// All kernels of all passes from ingest to finish, without the copies, in milliseconds, per repetition.
-    pub(crate) total: Vec<f32>,
-    /// Median milliseconds of each stage in the order of the work.
-    pub(crate) stages: Vec<(&'static str, f32)>,
-    /// Device memory in use.
-    pub(crate) device_bytes: usize,
-}
-
 impl<R: Runtime> Gpu<R> {
-    /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
-    pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
-        let recent = Mutex::default();
-        Self { runtime, info, tile, library: Library::default(), recent, slots: Slots::default() }
-    }
-
-    /// What is driven.
-    #[cfg(test)]
-    pub(crate) fn runtime(&self) -> &R {
-        &self.runtime
-    }
-
     /// The kernels of a plan, built if they are new.
     fn kernels(&self, plan: &Plan, formats: (Format, Format), halves: bool) -> GpuResult<Arc<Kernels<R>>> {
         let key = KernelsKey { passes: plan.passes.clone(), formats, halves };
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.bm3d.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, kernels)) = recent.iter().find(|(k, _)| *k == key) {
             return Ok(kernels.clone());
         }
-        let kernels = Arc::new(Kernels::new(&self.runtime, &self.library, plan, formats, halves)?);
+        let kernels = Arc::new(Kernels::new(&*self.runtime, &self.library, plan, formats, halves)?);
         recent.truncate(RECENT - 1);
         recent.insert(0, (key, kernels.clone()));
         Ok(kernels)
@@ -150,7 +126,8 @@ impl<R: Runtime> Gpu<R> {
                 Err(Stop::Gpu(GpuError::OutOfMemory { .. }))
                     if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
                 {
-                    self.slots.shrink();
+                    self.bm3d.slots.shrink();
+                    self.nlm.clear();
                     side = side.min(plan.width.max(plan.height)) / 2;
                 }
                 Err(Stop::Gpu(e)) => return Err(self.error(e)),
@@ -170,9 +147,9 @@ impl<R: Runtime> Gpu<R> {
         let kernels = self.kernels(plan, (from.format, to.format), from.halves)?;
         let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
         let mut steps = Steps { control, done: 0, total };
-        let mut slot = self.slots.take(&self.runtime)?;
+        let mut slot = self.bm3d.slots.take(&*self.runtime)?;
         for tile in tiles {
-            let mut run = TileRun::new(&self.runtime, &kernels, plan, &tile.region, &mut slot);
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &tile.region, &mut slot);
             let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
             if let Err(stop) = done {
                 // Whatever is still queued reads memory of the slot.
@@ -196,8 +173,8 @@ impl<R: Runtime> Gpu<R> {
         let mut work = || -> Result<(), Stop> {
             let from = planes_source(noisy);
             let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves)?;
-            let mut slot = self.slots.take(&self.runtime)?;
-            let mut run = TileRun::new(&self.runtime, &kernels, plan, &region, &mut slot);
+            let mut slot = self.bm3d.slots.take(&*self.runtime)?;
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot);
             run.allocate(4)?;
             let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
             let mut steps = Steps { control: &control, done: 0, total: 1 };
@@ -226,8 +203,8 @@ impl<R: Runtime> Gpu<R> {
         let (pass, grid) = (&plan.passes[0], Grid::new(&plan.passes[0], &plan, &region));
         let lists = || -> GpuResult<Vec<u16>> {
             let kernels = self.kernels(&plan, (Format::F32, Format::F32), false)?;
-            let mut slot = self.slots.take(&self.runtime)?;
-            let mut run = TileRun::new(&self.runtime, &kernels, &plan, &region, &mut slot);
+            let mut slot = self.bm3d.slots.take(&*self.runtime)?;
+            let mut run = TileRun::new(&*self.runtime, &kernels, &plan, &region, &mut slot);
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
             run.ingest(Format::F32, Scale { factor: 1.0, white: 255.0 }, &mut Clock::off())?;
@@ -275,69 +252,40 @@ impl<R: Runtime> Gpu<R> {
     pub(crate) fn timed(&self, plan: &Plan, from: &Source<'_>, scale: Scale, repeat: usize) -> Result<Times> {
         check(plan)?;
         let region = whole(plan);
-        let mut times = Times::default();
-        let mut all: Vec<Vec<(&'static str, f32)>> = Vec::new();
-        let mut work = || -> Result<(), Stop> {
+        let work = || -> Result<Times, Stop> {
             let kernels = self.kernels(plan, (from.format, from.format), from.halves)?;
-            let mut slot = self.slots.take(&self.runtime)?;
-            let mut run = TileRun::new(&self.runtime, &kernels, plan, &region, &mut slot);
+            let mut slot = self.bm3d.slots.take(&*self.runtime)?;
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot);
             run.allocate(from.format.bytes())?;
             let control = Control::new();
-            let once = |run: &mut TileRun<'_, R>, grain| -> Result<Vec<(&'static str, f32)>, Stop> {
-                stage(run, &region, from)?;
+            let mut times = measure(repeat, |grain| {
+                stage(&mut run, &region, from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
-                let mut clock = Clock::start(&self.runtime, &run.slot.queue, grain)?;
+                let mut clock = Clock::start(&*self.runtime, &run.slot.queue, grain)?;
                 run.ingest(from.format, scale, &mut clock)?;
                 run.passes(0, from.format, scale, &mut clock, &mut steps)?;
                 self.runtime.finish(&run.slot.queue)?;
-                Ok(clock.read(&self.runtime)?)
-            };
-            // The first ones warm up: clocks, caches, lazy loading.
-            for i in 0..repeat + 2 {
-                let whole = once(&mut run, Grain::Whole)?;
-                if i >= 2 {
-                    times.total.extend(whole.iter().find(|(n, _)| *n == KERNELS).map(|(_, t)| *t));
-                }
-            }
-            for _ in 0..repeat {
-                all.push(once(&mut run, Grain::Stages)?);
-            }
+                Ok::<_, Stop>(clock.read(&*self.runtime)?)
+            })?;
             times.device_bytes = run.slot.buffers.bytes();
-            Ok(())
+            Ok(times)
         };
-        work().map_err(|e| self.stopped(e))?;
-        for (i, &(name, _)) in all.first().into_iter().flatten().enumerate() {
-            let mut values: Vec<f32> = all.iter().map(|stages| stages[i].1).collect();
-            values.sort_by(f32::total_cmp);
-            times.stages.push((name, values[values.len() / 2]));
-        }
-        Ok(times)
-    }
-
-    fn error(&self, e: GpuError) -> Error {
-        Error::Device { device: self.runtime.name().into(), reason: e.to_string() }
-    }
-
-    fn stopped(&self, stop: Stop) -> Error {
-        match stop {
-            Stop::Gpu(e) => self.error(e),
-            Stop::Error(e) => e,
-        }
+        work().map_err(|e| self.stopped(e))
     }
 }
 
 /// Planes as the device reads them.
-fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
+pub(super) fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
     let row = move |c: usize, y: usize, x: Range<usize>, to: &mut [u8]| {
         let (to, from) = (to.as_chunks_mut().0, &planes[c].row(y)[x]);
         to.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
     };
-    let halves = planes.iter().flat_map(|p| p.rows()).flatten().all(|v| tensor::HALF_RANGE.contains(v));
+    let halves = planes.iter().flat_map(|p| p.rows()).flatten().all(|v| HALF_RANGE.contains(v));
     Source { format: Format::F32, halves, row: Box::new(row) }
 }
 
 /// Planes that the device writes.
-fn planes_sink(planes: &mut [Plane]) -> Sink<'_> {
+pub(super) fn planes_sink(planes: &mut [Plane]) -> Sink<'_> {
     let row = |c: usize, y: usize, x: Range<usize>, from: &[u8]| {
         let (to, from) = (&mut planes[c].row_mut(y)[x], from.as_chunks().0);
         to.iter_mut().zip(from).for_each(|(to, &v)| *to = f32::from_ne_bytes(v));

@@ -1,16 +1,17 @@
 //! The stages of one tile, in the order in which the device gets them: ingest, then for each pass norms, match, filter
 //! and finish.
 
-use super::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use super::geometry::{Geometry, Grid, MARGIN, Region};
 use super::kernels::{Filter, Kernels, Matching};
 use super::lent::Lent;
-use super::library::Loaded;
 use super::program::{self, FilterShape, Format};
-use super::slot::{Buffers, Growing, Slot};
+use super::slot::{Buffers, Slot};
+use crate::Control;
 use crate::bm3d::{PassPlan, Plan, Shrink};
-use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape};
-use crate::{Control, Error};
+use crate::device::gpu::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
+use crate::device::gpu::growing::Growing;
+use crate::device::gpu::library::Loaded;
+use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape, Stop};
 
 /// Bytes of the matches of one band of references, at most.
 const MATCH_BYTES: usize = 128 << 20;
@@ -33,18 +34,6 @@ impl Steps<'_> {
     fn step(&mut self, stage: &'static str) {
         self.done += 1;
         self.control.report(self.done.min(self.total), self.total, stage);
-    }
-}
-
-/// Why a tile was not finished.
-pub(crate) enum Stop {
-    Gpu(GpuError),
-    Error(Error),
-}
-
-impl From<GpuError> for Stop {
-    fn from(e: GpuError) -> Self {
-        Self::Gpu(e)
     }
 }
 

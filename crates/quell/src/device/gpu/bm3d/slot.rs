@@ -4,42 +4,11 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::device::gpu::growing::Growing;
 use crate::device::gpu::{GpuResult, Runtime};
 
 /// Pictures in work at once: one being copied in, one filtered, one copied out.
 pub(crate) const SLOTS: usize = 3;
-
-/// A buffer that grows as needed.
-pub(crate) struct Growing<B>(Option<(B, usize)>);
-
-impl<B> Default for Growing<B> {
-    fn default() -> Self {
-        Self(None)
-    }
-}
-
-impl<B> Growing<B> {
-    /// At least `bytes`; what was in it is lost if it has to grow.
-    pub(crate) fn get(
-        &mut self,
-        bytes: usize,
-        make: impl FnOnce(usize) -> GpuResult<B>,
-    ) -> GpuResult<&mut B> {
-        if self.0.as_ref().is_none_or(|(_, have)| *have < bytes) {
-            // The old one goes first: both may not fit.
-            self.0 = None;
-            self.0 = Some((make(bytes)?, bytes));
-        }
-        match &mut self.0 {
-            Some((buffer, _)) => Ok(buffer),
-            None => unreachable!("just made"),
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |(_, bytes)| *bytes)
-    }
-}
 
 /// Device memory of a slot. Planes have the layout of [`Geometry`](super::geometry::Geometry), one per channel.
 pub(crate) struct Buffers<R: Runtime> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::device::gpu::{GpuError, GpuResult, Program, Runtime};
+use super::{GpuError, GpuResult, Program, Runtime};
 
 /// A built program with its kernels, and the tables that they read.
 pub(crate) struct Loaded<R: Runtime> {

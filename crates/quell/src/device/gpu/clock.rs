@@ -1,6 +1,7 @@
 //! Times of the stages on the device.
 
-use crate::device::gpu::{GpuResult, Runtime};
+use super::{GpuResult, Runtime};
+use crate::device::Timing;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,4 +61,47 @@ impl<R: Runtime> Clock<R> {
         }
         Ok(stages)
     }
+}
+
+/// Times of the stages of one picture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    /// All kernels from the first to the last, without the copies, in milliseconds, per repetition.
+    pub(crate) total: Vec<f32>,
+    /// Median milliseconds of each stage in the order of the work.
+    pub(crate) stages: Vec<(&'static str, f32)>,
+    /// Device memory in use.
+    pub(crate) device_bytes: usize,
+}
+
+impl From<Times> for Timing {
+    fn from(times: Times) -> Self {
+        Self {
+            total_ms: times.total,
+            stages: times.stages.into_iter().map(|(name, t)| (name.to_owned(), t)).collect(),
+            device_bytes: times.device_bytes as u64,
+        }
+    }
+}
+
+/// Does `once` again and again; it returns what [`Clock::read`] does.
+pub(crate) fn measure<E>(
+    repeat: usize,
+    mut once: impl FnMut(Grain) -> Result<Vec<(&'static str, f32)>, E>,
+) -> Result<Times, E> {
+    let mut times = Times::default();
+    // The first ones warm up: clocks, caches, lazy loading.
+    for i in 0..repeat + 2 {
+        let whole = once(Grain::Whole)?;
+        if i >= 2 {
+            times.total.extend(whole.iter().find(|(n, _)| *n == KERNELS).map(|(_, t)| *t));
+        }
+    }
+    let all = (0..repeat).map(|_| once(Grain::Stages)).collect::<Result<Vec<_>, E>>()?;
+    for (i, &(name, _)) in all.first().into_iter().flatten().enumerate() {
+        let mut values: Vec<f32> = all.iter().map(|stages| stages[i].1).collect();
+        values.sort_by(f32::total_cmp);
+        times.stages.push((name, values[values.len() / 2]));
+    }
+    Ok(times)
 }

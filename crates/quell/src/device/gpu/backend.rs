@@ -2,17 +2,14 @@
 
 use std::ops::Range;
 
-use super::pass::Scale;
-use super::program::Format;
-use super::slot::SLOTS;
-use super::{Gpu, Sink, Source, planes_sink, planes_source, tensor};
+use super::bm3d::{Format, HALF_RANGE, SLOTS, Scale, Sink, Source, TensorFilter, planes_sink, planes_source};
+use super::{Gpu, Runtime};
 use crate::bm3d::{Match, Plan};
-use crate::device::gpu::Runtime;
 use crate::device::samples::{by_conversion, check_shape};
 use crate::device::{
-    Backend, DeviceInfo, DeviceSamples, Encoding, SampleFormat, Samples, SamplesMut, Timing,
+    Backend, DeviceInfo, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
 };
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, nlm};
 
 impl From<SampleFormat> for Format {
     fn from(format: SampleFormat) -> Self {
@@ -102,7 +99,7 @@ impl<R: Runtime> Backend for Gpu<R> {
         repeat: usize,
     ) -> Result<Timing> {
         let scale = scale(encoding);
-        let times = match encoding.color {
+        Ok(match encoding.color {
             None => {
                 let format = from.first().map_or(SampleFormat::F32, Samples::format).into();
                 self.timed(plan, &samples_source(from, format, plan.width, scale), scale, repeat)?
@@ -116,12 +113,8 @@ impl<R: Runtime> Backend for Gpu<R> {
                 let scale = Scale { factor: 1.0, white: 255.0 };
                 self.timed(plan, &planes_source(&views), scale, repeat)?
             }
-        };
-        Ok(Timing {
-            total_ms: times.total,
-            stages: times.stages.into_iter().map(|(name, t)| (name.to_owned(), t)).collect(),
-            device_bytes: times.device_bytes as u64,
-        })
+        }
+        .into())
     }
 
     fn bm3d_wiener(
@@ -138,11 +131,19 @@ impl<R: Runtime> Backend for Gpu<R> {
 
     /// The tensor kernels hold samples and coefficients in halves.
     fn full_precision(&self, plan: &Plan) -> bool {
-        plan.passes.iter().all(|p| tensor::TensorFilter::new(p, self.runtime.limits()).is_none())
+        plan.passes.iter().all(|p| TensorFilter::new(p, self.runtime.limits()).is_none())
     }
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.groups(plan, pass, guide)
+    }
+
+    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(self.nlm_frames(plan)?))
+    }
+
+    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        Ok(self.nlm_repeated(plan, frames, repeat)?.into())
     }
 }
 
@@ -166,7 +167,7 @@ fn samples_source<'a>(from: &'a [Samples<'a>], format: Format, width: usize, sca
             }
         }
     };
-    let fits = |v: &f32| tensor::HALF_RANGE.contains(&(v * scale.factor));
+    let fits = |v: &f32| HALF_RANGE.contains(&(v * scale.factor));
     // Integers lie between black and white, unless white is set lower than their range.
     let halves = from.iter().all(|s| match s {
         Samples::U8(_) => fits(&255.0),

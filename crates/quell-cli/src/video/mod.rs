@@ -1,0 +1,180 @@
+//! `quell CLIP`: one clip read, filtered and written, frame by frame.
+
+mod pipeline;
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Context;
+use quell::{Cancel, Layout};
+use quell_io::WriteOptions;
+use quell_io::video::{VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter};
+use serde::Serialize;
+
+use crate::args::DenoiseArgs;
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::job::Job;
+use crate::progress::Bars;
+use crate::report::{self, count, name};
+
+/// How clips are read and written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClipOptions {
+    /// How to read.
+    pub(crate) reading: VideoReadOptions,
+    /// How to write.
+    pub(crate) writing: VideoWriteOptions,
+}
+
+impl ClipOptions {
+    /// As the flags say; `pictures` is how pictures are written.
+    pub(crate) fn set(&mut self, args: &DenoiseArgs, pictures: &WriteOptions) {
+        self.reading.max_pixels = args.reading.max_pixels.unwrap_or(self.reading.max_pixels);
+        self.reading.rate = args.rate;
+        self.writing.pictures = pictures.clone();
+        self.writing.encode = args.encode.clone();
+    }
+}
+
+/// What is known of a clip that is done.
+#[derive(Debug, Serialize)]
+pub(crate) struct Clip {
+    width: usize,
+    height: usize,
+    layout: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u32>,
+    frames: u64,
+    /// Frames a second of the clip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate: Option<f64>,
+    /// Noise of the first plane on the 0..255 scale; nothing if there is none.
+    sigma: Option<f32>,
+    /// Noise of every plane.
+    sigmas: Vec<Option<f32>>,
+    estimated: bool,
+    method: String,
+    profile: String,
+    device: String,
+    seconds: f64,
+    /// Frames a second that were filtered.
+    fps: f64,
+    pub(crate) notes: Vec<String>,
+    /// How many of the notes were said before the work.
+    #[serde(skip)]
+    pub(crate) said: usize,
+    #[serde(skip)]
+    shape: String,
+}
+
+/// Filters one clip.
+pub(crate) fn filter(
+    job: &Job,
+    engine: &Engine,
+    options: &ClipOptions,
+    bars: &Bars,
+    quiet: bool,
+    cancel: &Cancel,
+) -> anyhow::Result<Clip> {
+    let started = Instant::now();
+    check_input(&job.input)?;
+    let mut reading = options.reading.clone();
+    reading.rgb = VideoKind::of_name(&job.output) == Some(VideoKind::Pictures);
+    let reader = VideoReader::open(&job.input, &reading)?;
+    let info = reader.info().clone();
+    let early = reader.notes().to_vec();
+    if !quiet {
+        early.iter().for_each(|note| bars.message(&format!("note: {}: {note}", job.input.display())));
+    }
+    let mut stream = engine.stream(info.format, cancel)?;
+    let cannot = || format!("cannot write {}", job.output.display());
+    let writer = VideoWriter::create(&job.output, &info, &options.writing)
+        .map_err(|e| explain(e, &info, &job.output))
+        .with_context(cannot)?;
+    let bar = bars.clip(&name(&job.input), reader.frames());
+    let done = pipeline::run(reader, &mut stream, writer, cancel, |n| bar.frames(n));
+    drop(bar);
+    let done = match done {
+        Ok(done) => done,
+        Err(pipeline::Error::Read(e)) => return Err(e.into()),
+        Err(pipeline::Error::Filter(e)) => return Err(e.into()),
+        Err(pipeline::Error::Write(e)) => return Err(anyhow::Error::new(e).context(cannot())),
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let scale = 255.0 / info.format.white;
+    let sigmas: Vec<Option<f32>> =
+        stream.sigma().iter().map(|s| Some(s * scale).filter(|s| *s > 0.0)).collect();
+    let said = early.len();
+    Ok(Clip {
+        width: info.format.width,
+        height: info.format.height,
+        layout: info.format.layout.name(),
+        bits: info.bits(),
+        frames: done.frames,
+        rate: info.rate.map(|(n, d)| f64::from(n) / f64::from(d)),
+        sigma: sigmas.first().copied().flatten(),
+        sigmas,
+        estimated: engine.estimates(),
+        method: engine.method().to_owned(),
+        profile: engine.profile().to_owned(),
+        device: engine.device().name,
+        seconds,
+        fps: done.frames as f64 / seconds.max(1e-9),
+        notes: [done.read, done.written].concat(),
+        said,
+        shape: info.describe(),
+    })
+}
+
+/// The messages that pictures have.
+fn check_input(path: &Path) -> anyhow::Result<()> {
+    let files = matches!(VideoKind::of_name(path), Some(VideoKind::Y4m | VideoKind::Container));
+    if files && !path.exists() {
+        anyhow::bail!("no such file");
+    }
+    Ok(())
+}
+
+/// What else could be written where the layout does not allow it.
+fn explain(error: quell_io::Error, info: &VideoInfo, output: &Path) -> anyhow::Error {
+    let hint = match (&error, info.format.layout, VideoKind::of_name(output)) {
+        (quell_io::Error::Encode(_), Layout::Rgb, Some(VideoKind::Y4m | VideoKind::Pipe)) => {
+            "numbered pictures such as clean_%04d.png can hold it, and .mkv or .mp4 by ffmpeg"
+        }
+        (
+            quell_io::Error::Encode(_),
+            Layout::Yuv420 | Layout::Yuv422 | Layout::Yuv444,
+            Some(VideoKind::Pictures),
+        ) => "name a .y4m, .mkv or .mp4 file; a clip that ffmpeg decodes is converted",
+        _ => return error.into(),
+    };
+    Failure::new(error.to_string()).hint(hint).into()
+}
+
+impl Clip {
+    /// `clip.y4m: 352 x 288 4:2:0, 8 bits, 300 frames, sigma 12.1 (estimated) -> clip.quell.y4m, 4.10 s, 73.2 fps`.
+    pub(crate) fn describe(&self, job: &Job) -> String {
+        format!(
+            "{}: {}, {}, {} -> {}, {}, {} fps",
+            job.input.display(),
+            self.shape,
+            count(self.frames as usize, "frame"),
+            self.noise(),
+            job.output.display(),
+            report::seconds(self.seconds),
+            report::short(self.fps as f32)
+        )
+    }
+
+    /// `sigma 24.8 (estimated)`; of several planes `sigma 24.8, 6.1, 5.9 (estimated)`.
+    fn noise(&self) -> String {
+        let how = if self.estimated { " (estimated)" } else { "" };
+        let mut values: Vec<String> = self.sigmas.iter().map(|s| report::short(s.unwrap_or(0.0))).collect();
+        if self.sigmas.iter().all(Option::is_none) {
+            return "no noise found, copied".to_owned();
+        }
+        values.dedup();
+        format!("sigma {}{how}", values.join(", "))
+    }
+}

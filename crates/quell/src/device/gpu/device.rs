@@ -1,0 +1,55 @@
+//! A GPU, whatever drives it.
+
+use std::sync::Arc;
+
+use super::library::Library;
+use super::{GpuError, Runtime, Stop, bm3d, nlm};
+use crate::Error;
+use crate::device::DeviceInfo;
+
+/// A GPU that carries out plans.
+pub(crate) struct Gpu<R: Runtime> {
+    /// Shared with the sequences of frames that are in work.
+    pub(super) runtime: Arc<R>,
+    pub(super) info: DeviceInfo,
+    /// Side of the tiles; 0 is what the memory allows.
+    pub(super) tile: usize,
+    pub(super) library: Arc<Library<R>>,
+    pub(super) bm3d: bm3d::Kept<R>,
+    /// Shared with the sequences too, which give back what they took.
+    pub(super) nlm: Arc<nlm::Kept<R>>,
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
+    pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
+        let (runtime, library) = (Arc::new(runtime), Arc::default());
+        Self { runtime, info, tile, library, bm3d: bm3d::Kept::default(), nlm: Arc::default() }
+    }
+
+    /// What is driven.
+    #[cfg(test)]
+    pub(crate) fn runtime(&self) -> &R {
+        &self.runtime
+    }
+
+    pub(super) fn error(&self, e: GpuError) -> Error {
+        error(&*self.runtime, e)
+    }
+
+    pub(super) fn stopped(&self, stop: Stop) -> Error {
+        stopped(&*self.runtime, stop)
+    }
+}
+
+/// Why a GPU did not finish its work, with its name.
+pub(super) fn stopped<R: Runtime>(runtime: &R, stop: Stop) -> Error {
+    match stop {
+        Stop::Gpu(e) => error(runtime, e),
+        Stop::Error(e) => e,
+    }
+}
+
+fn error<R: Runtime>(runtime: &R, e: GpuError) -> Error {
+    Error::Device { device: runtime.name().into(), reason: e.to_string() }
+}

@@ -1,6 +1,6 @@
 //! The samples of a frame: kept by rows, laid out by lanes for a tile.
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, spread_rows};
 use super::grid::{Grid, Tile, V, lanes};
 use crate::device::Samples;
 use crate::device::cpu::simd::{Simd, Wide};
@@ -94,7 +94,7 @@ impl Block {
     /// Takes the samples of a tile out of a plane.
     pub(super) fn load<S: Simd>(&mut self, grid: &Grid, tile: Tile, from: &Mirrored) {
         (self.reach, self.lanes) = (grid.reach, lanes::<S>());
-        self.stride = (grid.columns + 2 * grid.reach).next_multiple_of(8);
+        self.stride = spread_rows((grid.columns + 2 * grid.reach).next_multiple_of(8), self.lanes);
         let rows = tile.rows + 2 * grid.reach;
         self.data.fit(rows * self.stride * self.lanes);
         for (i, to) in self.data.chunks_exact_mut(self.stride * self.lanes).take(rows).enumerate() {
@@ -103,6 +103,11 @@ impl Block {
             // The strips begin `margin + reach` columns before the tile, as the row does before the picture.
             by_lanes::<S>(to, &row[tile.x..], grid.columns);
         }
+    }
+
+    /// The same for several rows, and the floats from one to the next.
+    pub(super) fn rows(&self, y: isize, x: isize, rows: usize, count: usize) -> (&[f32], usize) {
+        (self.row(y, x, (rows - 1) * self.stride + count), self.stride * self.lanes)
     }
 
     /// The vectors of `count` columns from `x` on.

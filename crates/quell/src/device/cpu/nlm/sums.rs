@@ -4,7 +4,7 @@
 //! of a sweep add to the same references, and one step later to the same others: both are kept in registers meanwhile,
 //! so that sums are loaded and stored once a sweep and not once a displacement.
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, spread_rows};
 use super::by_count;
 use super::grid::{Grid, MOST, V, lanes};
 use crate::device::cpu::simd::{Simd, Wide};
@@ -27,7 +27,7 @@ impl Sums {
             data: std::mem::take(&mut self.data),
             quantities,
             rows,
-            stride: grid.columns + 2 * grid.margin,
+            stride: spread_rows(grid.columns + 2 * grid.margin, grid.lanes),
             margin: grid.margin,
             lanes: grid.lanes,
         };

@@ -145,7 +145,7 @@ pub(super) fn define() -> [Command; 7] {
                     .value_parser(parsed::<Kernel>)
                     .default_value("white")
                     .conflicts_with("poisson")
-                    .help("Noise correlated in space: white, g1 (streaks), g2 (rings), g3 (stripes), g4 (pink), or these with a fifth white: g1w, g2w, g3w, g4w"),
+                    .help("Noise correlated in space: white, soft, g1 (streaks), g2 (rings), g3 (stripes), g4 (pink), or these with a fifth white: g1w, g2w, g3w, g4w"),
                 file("noise-cov", "FILE")
                     .long("noise-cov")
                     .conflicts_with("poisson")

@@ -21,6 +21,8 @@ pub enum Kernel {
     G3,
     /// Pink noise: power falls with the frequency as `c / (f + c)`, c = 0.01 cycles per pixel.
     G4,
+    /// A Gaussian of deviation 1: soft noise, as resizing and demosaicking leave it. Not of the paper.
+    Soft,
     /// [`G1`](Self::G1) with a fifth of its power white.
     G1w,
     /// [`G2`](Self::G2) with a fifth of its power white.
@@ -38,13 +40,24 @@ const RADIUS: isize = 45;
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 9] =
-        [Self::White, Self::G1, Self::G2, Self::G3, Self::G4, Self::G1w, Self::G2w, Self::G3w, Self::G4w];
+    pub const ALL: [Self; 10] = [
+        Self::White,
+        Self::Soft,
+        Self::G1,
+        Self::G2,
+        Self::G3,
+        Self::G4,
+        Self::G1w,
+        Self::G2w,
+        Self::G3w,
+        Self::G4w,
+    ];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::White => "white",
+            Self::Soft => "soft",
             Self::G1 => "g1",
             Self::G2 => "g2",
             Self::G3 => "g3",
@@ -60,7 +73,7 @@ impl Kernel {
     pub fn psd(self, width: usize, height: usize, variance: f64) -> Result<Psd> {
         let size = (width, height);
         let (pure, white) = match self {
-            Self::White | Self::G1 | Self::G2 | Self::G3 | Self::G4 => (self, 0.0),
+            Self::White | Self::Soft | Self::G1 | Self::G2 | Self::G3 | Self::G4 => (self, 0.0),
             Self::G1w => (Self::G1, WHITE),
             Self::G2w => (Self::G2, WHITE),
             Self::G3w => (Self::G3, WHITE),
@@ -73,6 +86,10 @@ impl Kernel {
                 convolution(size, RADIUS, RADIUS, |x, y| (x as f64).hypot(y as f64).cos() * gauss(x, y))?
             }
             Self::G3 => convolution(size, RADIUS, RADIUS, |x, y| ((x + y) as f64).cos() * gauss(x, y))?,
+            // |F|^2 of a Gaussian of deviation 1.
+            Self::Soft => {
+                Psd::sampled(size, 1.0, |x, y| (-(std::f64::consts::TAU * x.hypot(y)).powi(2)).exp())?
+            }
             Self::G4 => Psd::sampled(size, 1.0, |x, y| 0.01 / (x.hypot(y) + 0.01))?,
             _ => return Psd::sampled(size, variance, |_, _| 1.0),
         };

@@ -107,6 +107,8 @@ fn kernels_have_the_correlations_of_their_definition() {
     assert!(psd(Kernel::G3).correlation(1, -1) > 0.99);
     assert!((psd(Kernel::G3).correlation(1, 1) - 2.0_f64.cos()).abs() < 0.01);
     assert!((psd(Kernel::G1w).correlation(1, 0) - 0.8 * lag(1) / lag(0)).abs() < 1e-4);
+    // Two Gaussians of deviation 1 convolved: exp(-d^2 / 4).
+    assert!((psd(Kernel::Soft).correlation(1, 1) - (-0.5_f64).exp()).abs() < 1e-4);
     let (x, diagonal) = (psd(Kernel::G2).correlation(3, 0), psd(Kernel::G2).correlation(0, 3));
     assert!((x - diagonal).abs() < 1e-4 && x < -0.1, "{x} {diagonal}");
 }
@@ -246,7 +248,7 @@ fn bad_input_is_refused_with_the_reason() {
     assert_eq!(w.guide(grey.view().planes()).unwrap_err().to_string(), "3 planes are needed, not 1");
     let e = w.guide(drawn(10, 10, 3).view().planes()).unwrap_err().to_string();
     assert_eq!(e, "a 10 x 10 plane in frames of 64 x 48");
-    assert_eq!("g9".parse::<Kernel>().unwrap_err().to_string().find("one of white, g1"), Some(19));
+    assert_eq!("g9".parse::<Kernel>().unwrap_err().to_string().find("one of white, soft, g1"), Some(19));
 }
 
 #[test]

@@ -17,8 +17,8 @@ from peerlib.rivals import RIVALS, TUNED
 QUELL = {
     **{f"quell-{p}": ["--profile", p] for p in ("fast", "middle", "normal", "high", "original", "np")},
     **{f"quell-nlm-{p}": ["--method", "nlm", "--profile", p] for p in ("fast", "normal", "ipol")},
-    # The patch and the window of the NL-means peers.
-    "quell-nlm-7/21": ["--method", "nlm", "--profile", "fast", "--patch", "7", "--search", "21"],
+    # The patch and the window of the NL-means peers, tuned as they are.
+    "quell-nlm-7/21": ["--method", "nlm", "--profile", "fast", "--patch", "7", "--search", "21", "--h", "1.7"],
 }
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
 

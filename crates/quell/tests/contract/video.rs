@@ -92,10 +92,10 @@ fn every_layout_and_depth_comes_out_as_the_reference_has_it() {
         let views: Vec<Vec<PlaneView<'_>>> =
             planes.iter().map(|p| p.iter().map(Plane::view).collect()).collect();
         let views: Vec<Views<'_>> = views.iter().map(|p| Views { planes: p, guide: &[] }).collect();
-        for t in 0..count {
+        for (t, got) in got.iter().enumerate() {
             let want = run(&plan, &views, t);
             for (c, want) in want.iter().enumerate() {
-                let off = off(&got[t].planes[c], want, white);
+                let off = off(&got.planes[c], want, white);
                 assert!(off < 0.01, "{layout:?}, {bits} bits, frame {t}, plane {c}: off by {off}");
             }
         }

@@ -43,3 +43,11 @@ impl DerefMut for Aligned {
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.lines.len() * 16) }
     }
 }
+
+/// At least `columns` vectors, an odd number of cache lines: rows so far apart do not compete for the same places of the
+/// cache.
+pub(super) fn spread_rows(columns: usize, lanes: usize) -> usize {
+    let per_line = 16 / lanes.min(16);
+    let lines = columns.div_ceil(per_line);
+    (lines | 1) * per_line
+}

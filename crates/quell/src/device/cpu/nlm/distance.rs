@@ -2,8 +2,9 @@
 //!
 //! Sums over patches are sums over columns, then over rows, each made from its neighbour's, so that the size of the
 //! patch does not matter. Nothing drifts:
-//! - Whole numbers whose sums stay below 2^24 (8-bit samples, up to 258 of them in a patch) are exact in f32: a sum runs
-//!   along by adding what enters and subtracting what leaves.
+//! - Whole numbers whose sums stay below 2^24 (8-bit samples, up to 258 of them) are exact in f32: a sum runs along by
+//!   adding what enters and subtracting what leaves. Where this holds for columns but not for whole patches, these are
+//!   integers.
 //! - Otherwise nothing is ever subtracted: a window of `n` over blocks of `n` is the end of one block and the beginning of
 //!   the next, each added up on its own (van Herk's scheme for maxima), so every distance is as accurate as if its
 //!   squares were added one by one, however large those beside it are.
@@ -17,6 +18,17 @@ use super::samples::Block;
 use super::sums::Rows;
 use super::weight::{Weigh, Weighing};
 use crate::device::cpu::simd::{Simd, Wide};
+
+/// Which sums are of whole numbers below 2^24.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Exact {
+    /// Those of whole patches.
+    Patches,
+    /// Those of a column of a patch.
+    Columns,
+    /// None.
+    Nothing,
+}
 
 /// What is compared, and where.
 #[derive(Clone)]
@@ -35,11 +47,14 @@ pub(super) struct Comparison<'a> {
     pub(super) x: Range<isize>,
     /// Half the side of a patch.
     pub(super) radius: usize,
-    /// Whether sums are of whole numbers below 2^24.
-    pub(super) exact: bool,
+    /// Which sums may run.
+    pub(super) exact: Exact,
     /// The weight of a distance.
     pub(super) weighing: Weighing,
 }
+
+/// Largest side of a patch.
+const MOST_SIDE: usize = 21;
 
 /// Samples of the patches' rows on one plane.
 #[derive(Clone, Copy)]
@@ -69,33 +84,31 @@ impl Comparison<'_> {
 /// The state of the sums, and the weights of the present row.
 #[derive(Default)]
 pub(super) struct Distances {
-    /// Sums over columns of the patch: of whole patches if exact, else of their beginnings.
+    /// Sums over columns of the patch: of the present row, or if they do not run of a block of rows.
     columns: Aligned,
-    /// Ends of the columns of a block of rows; then their sums with the beginnings.
-    ends: Aligned,
     weights: Aligned,
-    /// The next row, counted within its block.
-    phase: usize,
+    /// The first row of the next block, and the end of all rows.
+    next: isize,
+    end: isize,
 }
 
 impl Distances {
-    /// Prepares for the rows from `y` on.
-    pub(super) fn start<S: Simd>(&mut self, of: &Comparison<'_>, y: isize) {
+    /// Prepares for these rows.
+    pub(super) fn start<S: Simd>(&mut self, of: &Comparison<'_>, rows: Range<isize>) {
         let (n, count, b, lanes) = (of.side(), of.count(), of.radius as isize, lanes::<S>());
         let step = (count + n) * lanes;
         self.weights.fit(of.displacements * count * lanes);
-        self.columns.fit(of.displacements * step);
-        self.phase = 0;
-        if !of.exact {
-            self.ends.fit((n + 1) * of.displacements * step);
+        (self.next, self.end) = (rows.start, rows.end);
+        if of.exact == Exact::Nothing {
+            self.columns.fit(n * of.displacements * step);
             return;
         }
         // One row too early: the first step takes it away again.
-        self.columns[..of.displacements * step].fill(0.0);
-        for row in y - b - 1..y + b {
+        self.columns.zero(of.displacements * step);
+        for row in rows.start - b - 1..rows.start + b {
             for plane in 0..of.here.len() {
                 let pair = of.pair(plane, row, of.x.start - b - 1, count + n);
-                by_count!(of.displacements, add::<S>(&mut self.columns, Some(0), 0, step, pair));
+                by_count!(of.displacements, add::<S>(&mut self.columns, pair));
             }
         }
     }
@@ -114,73 +127,97 @@ impl Distances {
     fn weigh<S: Simd, W: Weigh>(&mut self, of: &Comparison<'_>, weigh: W, y: isize) {
         let (n, count, b, k) = (of.side(), of.count(), of.radius as isize, of.displacements);
         let step = (count + n) * lanes::<S>();
+        let sides = |plane| {
+            let x = of.x.start - b - 1;
+            (of.pair(plane, y + b, x, count + n), of.pair(plane, y - b - 1, x, count + n))
+        };
         let last = of.here.len() - 1;
-        if of.exact {
-            let sides = |plane| {
-                let x = of.x.start - b - 1;
-                (of.pair(plane, y + b, x, count + n), of.pair(plane, y - b - 1, x, count + n))
-            };
+        if of.exact != Exact::Nothing {
             for plane in 0..last {
                 let (new, old) = sides(plane);
                 by_count!(k, slide::<S>(&mut self.columns, new, old));
             }
             let (new, old) = sides(last);
-            by_count!(k, slide_and_weigh::<S, W>(weigh, &mut self.columns, new, old, n, &mut self.weights));
-            return;
-        }
-        let (columns, block) = (count + n - 1, k * step);
-        let pair = |plane, row| of.pair(plane, row, of.x.start - b, columns);
-        // A row of `ends` for every row of the block, and one more for the sums.
-        if self.phase == 0 {
-            for i in (0..n).rev() {
-                for plane in 0..=last {
-                    let from =
-                        if plane > 0 { Some(i * block) } else { (i + 1 < n).then_some((i + 1) * block) };
-                    let pair = pair(plane, y - b + i as isize);
-                    by_count!(k, add::<S>(&mut self.ends, from, i * block, step, pair));
+            let (columns, weights) = (&mut self.columns, &mut self.weights);
+            return match of.exact {
+                Exact::Columns => {
+                    by_count!(k, slide_and_weigh::<S, W, true>(weigh, columns, new, old, n, weights))
                 }
-            }
-            by_count!(k, box_and_weigh::<S, W>(weigh, &self.ends, step, n, count, &mut self.weights));
-        } else {
-            for plane in 0..=last {
-                let from = (plane > 0 || self.phase > 1).then_some(0);
-                by_count!(k, add::<S>(&mut self.columns, from, 0, step, pair(plane, y + b)));
-            }
-            let (ends, sums) = self.ends.split_at_mut(n * block);
-            join::<S>(&ends[self.phase * block..][..block], &self.columns[..block], &mut sums[..block]);
-            by_count!(k, box_and_weigh::<S, W>(weigh, sums, step, n, count, &mut self.weights));
+                _ => by_count!(k, slide_and_weigh::<S, W, false>(weigh, columns, new, old, n, weights)),
+            };
         }
-        self.phase = (self.phase + 1) % n;
+        if y == self.next {
+            let rows = n.min((self.end - y).max(1) as usize);
+            for plane in 0..=last {
+                let block = RowBlock { of, plane, y, n, rows, step };
+                by_count!(k, add_blocks::<S>(block, &mut self.columns));
+            }
+            self.next += n as isize;
+        }
+        let first = (y + n as isize - self.next) as usize * k * step;
+        by_count!(k, box_and_weigh::<S, W>(weigh, &self.columns[first..], step, n, count, &mut self.weights));
     }
 }
 
-/// For every displacement, sums at `into` become those at `from` (`None`: 0) plus squared differences.
-fn add<S: Simd, const K: usize>(
-    sums: &mut [f32],
-    from: Option<usize>,
-    into: usize,
+/// Rows whose sums over columns are made together.
+struct RowBlock<'a, 'b> {
+    of: &'a Comparison<'b>,
+    plane: usize,
+    /// The first row, how many a sum has, and how many sums are wanted.
+    y: isize,
+    n: usize,
+    rows: usize,
     step: usize,
-    pair: Pair<'_>,
-) {
-    let (len, lanes) = (pair.here.len(), lanes::<S>());
-    assert!(pair.there.len() == len + (K - 1) * lanes && len <= step);
-    assert!(into.max(from.unwrap_or(0)) + (K - 1) * step + len <= sums.len());
-    let base = sums.as_mut_ptr();
+}
+
+/// Sums over columns for a block of rows, added to those of the planes before: ends of the first `n` rows of squares, and
+/// beginnings of the rows after them.
+fn add_blocks<S: Simd, const K: usize>(block: RowBlock<'_, '_>, sums: &mut [f32]) {
+    let RowBlock { of, plane, y, n, rows, step } = block;
+    let (b, columns) = (of.radius as isize, of.count() + n - 1);
+    let height = n + rows - 1;
+    let (here, here_step) = of.here[plane].rows(y - b, of.x.start - b, height, columns);
+    let (there, there_step) =
+        of.there[plane].rows(y - b + of.dy, of.x.start - b + of.dx, height, columns + K - 1);
+    assert!((1..=MOST_SIDE).contains(&n) && (1..=n).contains(&rows) && columns * lanes::<S>() <= step);
+    assert!(rows * K * step <= sums.len());
+    let (here, there, sums) = (here.as_ptr(), there.as_ptr(), sums.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
         move || {
-            for i in (0..len).step_by(lanes) {
-                // SAFETY: the lengths were asserted.
+            let lanes = V::<S>::LANES;
+            let mut ends = [[V::<S>::splat(0.0); K]; MOST_SIDE];
+            for x in (0..columns * lanes).step_by(lanes) {
+                // SAFETY: `rows` gave slices of `height` rows of so many columns; the sums were asserted.
                 unsafe {
-                    let here = V::<S>::load(pair.here.as_ptr().add(i));
-                    for j in 0..K {
-                        let d = V::<S>::sub(V::<S>::load(pair.there.as_ptr().add(i + j * lanes)), here);
-                        let at = i + j * step;
-                        let sum = match from {
-                            Some(from) => V::<S>::fma(d, d, V::<S>::load(base.add(from + at))),
-                            None => V::<S>::mul(d, d),
-                        };
-                        V::<S>::store(base.add(into + at), sum);
+                    let mut sum = [V::<S>::splat(0.0); K];
+                    for i in (0..n).rev() {
+                        let a = V::<S>::load(here.add(i * here_step + x));
+                        for j in 0..K {
+                            let d = V::<S>::sub(V::<S>::load(there.add(i * there_step + x + j * lanes)), a);
+                            sum[j] = V::<S>::fma(d, d, sum[j]);
+                            ends[i][j] = sum[j];
+                        }
+                    }
+                    let mut begun = [V::<S>::splat(0.0); K];
+                    for i in 0..rows {
+                        if i > 0 {
+                            let row = n - 1 + i;
+                            let a = V::<S>::load(here.add(row * here_step + x));
+                            for j in 0..K {
+                                let b = V::<S>::load(there.add(row * there_step + x + j * lanes));
+                                let d = V::<S>::sub(b, a);
+                                begun[j] = V::<S>::fma(d, d, begun[j]);
+                            }
+                        }
+                        for j in 0..K {
+                            let at = sums.add((i * K + j) * step + x);
+                            let mut sum = V::<S>::add(ends[i][j], begun[j]);
+                            if plane > 0 {
+                                sum = V::<S>::add(sum, V::<S>::load(at));
+                            }
+                            V::<S>::store(at, sum);
+                        }
                     }
                 }
             }
@@ -188,18 +225,24 @@ fn add<S: Simd, const K: usize>(
     );
 }
 
-/// `to = a + b`.
-fn join<S: Simd>(a: &[f32], b: &[f32], to: &mut [f32]) {
-    let (len, lanes) = (to.len(), lanes::<S>());
-    assert!(a.len() == len && b.len() == len && len.is_multiple_of(lanes));
+/// Adds the squared differences of a row to the sums of every displacement.
+fn add<S: Simd, const K: usize>(sums: &mut [f32], pair: Pair<'_>) {
+    let len = pair.here.len();
+    assert!(pair.there.len() == len + (K - 1) * lanes::<S>() && K * len <= sums.len());
+    let base = sums.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
-                    let sum = V::<S>::add(V::<S>::load(a.as_ptr().add(i)), V::<S>::load(b.as_ptr().add(i)));
-                    V::<S>::store(to.as_mut_ptr().add(i), sum);
+                    let here = V::<S>::load(pair.here.as_ptr().add(i));
+                    for j in 0..K {
+                        let d = V::<S>::sub(V::<S>::load(pair.there.as_ptr().add(i + j * lanes)), here);
+                        let at = base.add(i + j * len);
+                        V::<S>::store(at, V::<S>::fma(d, d, V::<S>::load(at)));
+                    }
                 }
             }
         },
@@ -218,7 +261,7 @@ unsafe fn slide_column<S: Simd, const K: usize>(
     old: Pair<'_>,
     i: usize,
 ) -> [V<S>; K] {
-    let lanes = lanes::<S>();
+    let lanes = V::<S>::LANES;
     let mut sums = [V::<S>::splat(0.0); K];
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -245,10 +288,11 @@ fn check_slide<S: Simd, const K: usize>(columns: &[f32], new: Pair<'_>, old: Pai
 /// Moves sums over columns one row down.
 fn slide<S: Simd, const K: usize>(columns: &mut [f32], new: Pair<'_>, old: Pair<'_>) {
     let len = check_slide::<S, K>(columns, new, old);
-    let (base, lanes) = (columns.as_mut_ptr(), lanes::<S>());
+    let base = columns.as_mut_ptr();
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 unsafe { slide_column::<S, K>(base, len, new, old, i) };
@@ -257,8 +301,8 @@ fn slide<S: Simd, const K: usize>(columns: &mut [f32], new: Pair<'_>, old: Pair<
     );
 }
 
-/// The same, and then the weights of their sums over `n` columns.
-fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
+/// The same, and then the weights of their sums over `n` columns, which are integers if `LONG`.
+fn slide_and_weigh<S: Simd, W: Weigh, const LONG: bool, const K: usize>(
     weigh: W,
     columns: &mut [f32],
     new: Pair<'_>,
@@ -275,12 +319,14 @@ fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             let mut sums = [V::<S>::splat(0.0); K];
+            let ahead = n * lanes;
             for i in (0..ahead).step_by(lanes) {
                 // SAFETY: the lengths were checked.
                 let column = unsafe { slide_column::<S, K>(base, len, new, old, i) };
                 for j in 0..K {
-                    sums[j] = V::<S>::add(sums[j], column[j]);
+                    sums[j] = if LONG { sums[j].whole_add(column[j]) } else { sums[j].add(column[j]) };
                 }
             }
             for i in (0..count).step_by(lanes) {
@@ -289,8 +335,9 @@ fn slide_and_weigh<S: Simd, W: Weigh, const K: usize>(
                     let column = slide_column::<S, K>(base, len, new, old, i + ahead);
                     for j in 0..K {
                         let change = V::<S>::sub(column[j], V::<S>::load(base.add(i + j * len)));
-                        sums[j] = V::<S>::add(sums[j], change);
-                        V::<S>::store(out.add(i + j * count), weigh.at::<S>(sums[j]));
+                        sums[j] = if LONG { sums[j].whole_add(change) } else { sums[j].add(change) };
+                        let ssd = if LONG { sums[j].whole_value() } else { sums[j] };
+                        V::<S>::store(out.add(i + j * count), weigh.at::<S>(ssd));
                     }
                 }
             }
@@ -307,14 +354,15 @@ fn box_and_weigh<S: Simd, W: Weigh, const K: usize>(
     count: usize,
     weights: &mut [f32],
 ) {
-    const MOST_SIDE: usize = 21;
     let lanes = lanes::<S>();
-    assert!((1..=MOST_SIDE).contains(&n) && (count + n - 1) * lanes <= step && K * step <= columns.len());
+    let len = (count + n - 1) * lanes;
+    assert!((1..=MOST_SIDE).contains(&n) && len <= step && (K - 1) * step + len <= columns.len());
     assert!(K * count * lanes <= weights.len());
     let (base, out) = (columns.as_ptr(), weights.as_mut_ptr());
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             let mut ends = [[V::<S>::splat(0.0); K]; MOST_SIDE];
             for x in (0..count).step_by(n) {
                 let mut sums = [V::<S>::splat(0.0); K];

@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 
+use super::distance::Exact;
 use super::grid::Grid;
 use super::samples::Mirrored;
 use crate::device::Input;
@@ -30,15 +31,19 @@ impl Frame {
         Self { planes: only(planes), guide: only(guide), range, sums, totals: None }
     }
 
-    /// Whether the distances of patches of two frames are whole numbers that f32 holds exactly.
-    pub(super) fn exact(&self, other: &Self, plan: &Plan) -> bool {
-        let side = 2 * plan.patch_radius + 1;
-        let compared = if plan.guides == 0 { plan.channels } else { plan.guides };
-        let samples = (side * side * compared) as f32;
-        union(self.range, other.range).is_some_and(|(low, high)| {
-            let most = high - low;
-            most * most * samples <= (1 << 24) as f32
-        })
+    /// Which sums of squared differences between two frames are whole numbers that f32 holds exactly.
+    pub(super) fn exact(&self, other: &Self, plan: &Plan) -> Exact {
+        let Some((low, high)) = union(self.range, other.range) else { return Exact::Nothing };
+        let side = (2 * plan.patch_radius + 1) as f32;
+        let compared = if plan.guides == 0 { plan.channels } else { plan.guides } as f32;
+        let column = (high - low) * (high - low) * compared * side;
+        let most = (1 << 24) as f32;
+        match () {
+            () if column * side <= most => Exact::Patches,
+            // Sums of up to 21 columns are far below 2^31.
+            () if column <= most => Exact::Columns,
+            () => Exact::Nothing,
+        }
     }
 }
 

@@ -6,12 +6,14 @@
 //! - `tile`: a tile from samples to result; `sequence`: frames and the pairs of them
 
 mod aligned;
+#[allow(clippy::needless_range_loop, reason = "a displacement indexes several arrays at once")]
 mod distance;
 mod frame;
 mod grid;
 mod samples;
 mod sequence;
 mod share;
+#[allow(clippy::needless_range_loop, reason = "a displacement indexes several arrays at once")]
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! The samples of a frame: kept by rows, laid out by lanes for a tile.
 
-use super::aligned::Aligned;
-use super::grid::{Grid, Tile, lanes};
+use super::aligned::{Aligned, spread_rows};
+use super::grid::{Grid, Tile, V, lanes};
 use crate::device::Samples;
-use crate::device::cpu::simd::Simd;
+use crate::device::cpu::simd::{Simd, Wide};
 use crate::nlm::fold;
 
 /// A plane whose rows go on as in a mirror on both sides, as far as any tile reads.
@@ -94,7 +94,7 @@ impl Block {
     /// Takes the samples of a tile out of a plane.
     pub(super) fn load<S: Simd>(&mut self, grid: &Grid, tile: Tile, from: &Mirrored) {
         (self.reach, self.lanes) = (grid.reach, lanes::<S>());
-        self.stride = (grid.columns + 2 * grid.reach).next_multiple_of(8);
+        self.stride = spread_rows((grid.columns + 2 * grid.reach).next_multiple_of(8), self.lanes);
         let rows = tile.rows + 2 * grid.reach;
         self.data.fit(rows * self.stride * self.lanes);
         for (i, to) in self.data.chunks_exact_mut(self.stride * self.lanes).take(rows).enumerate() {
@@ -103,6 +103,11 @@ impl Block {
             // The strips begin `margin + reach` columns before the tile, as the row does before the picture.
             by_lanes::<S>(to, &row[tile.x..], grid.columns);
         }
+    }
+
+    /// The same for several rows, and the floats from one to the next.
+    pub(super) fn rows(&self, y: isize, x: isize, rows: usize, count: usize) -> (&[f32], usize) {
+        (self.row(y, x, (rows - 1) * self.stride + count), self.stride * self.lanes)
     }
 
     /// The vectors of `count` columns from `x` on.
@@ -123,6 +128,7 @@ fn by_lanes<S: Simd>(to: &mut [f32], from: &[f32], columns: usize) {
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for x in (0..groups * 8).step_by(8) {
                 for k in (0..lanes).step_by(8) {
                     // SAFETY: 8 columns of lane `k` and the next 7 are in `from`, as asserted; 8 vectors are in `to`.
@@ -149,6 +155,7 @@ pub(super) fn by_columns<S: Simd>(to: &mut Vec<f32>, from: &[f32], columns: usiz
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for x in (0..step).step_by(8) {
                 for k in (0..lanes).step_by(8) {
                     // SAFETY: 8 vectors of `from`, and 8 floats of 8 lines, are there as asserted.

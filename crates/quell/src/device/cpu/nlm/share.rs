@@ -64,6 +64,7 @@ fn enter<S: Simd>(columns: &mut [f32], slot: &mut [f32], weights: &[f32], invers
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             for i in (0..len).step_by(lanes) {
                 // SAFETY: the lengths were asserted.
                 unsafe {
@@ -89,6 +90,7 @@ fn run<S: Simd, const K: usize>(columns: &[f32], n: usize, count: usize, sums: &
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             let mut run = [V::<S>::splat(0.0); K];
             // SAFETY: all columns are before `count + n`, as asserted.
             unsafe {

@@ -4,7 +4,7 @@
 //! of a sweep add to the same references, and one step later to the same others: both are kept in registers meanwhile,
 //! so that sums are loaded and stored once a sweep and not once a displacement.
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, spread_rows};
 use super::by_count;
 use super::grid::{Grid, MOST, V, lanes};
 use crate::device::cpu::simd::{Simd, Wide};
@@ -27,7 +27,7 @@ impl Sums {
             data: std::mem::take(&mut self.data),
             quantities,
             rows,
-            stride: grid.columns + 2 * grid.margin,
+            stride: spread_rows(grid.columns + 2 * grid.margin, grid.lanes),
             margin: grid.margin,
             lanes: grid.lanes,
         };
@@ -136,6 +136,7 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             // SAFETY: every access is to one of the `count` vectors (`count + K - 1` of `there` and of the others' sums)
             // that were asserted to be there. Where both kinds of sums are one row, an other is stored before it is
             // a reference: displacements of a row are positive then.
@@ -222,6 +223,7 @@ fn totals<S: Simd, const OWN: bool, const OTHER: bool, const MAX: bool, const K:
     S::vectorize(
         #[inline(always)]
         move || {
+            let lanes = V::<S>::LANES;
             // SAFETY: as in `samples`.
             unsafe {
                 let (own, other) = (base.wrapping_add(own), base.wrapping_add(other));

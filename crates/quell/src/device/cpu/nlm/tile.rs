@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::distance::{Comparison, Distances};
+use super::distance::{Comparison, Distances, Exact};
 use super::frame::Frame;
 use super::grid::{Grid, Tile, lanes, sweeps};
 use super::samples::{Block, Mirrored, by_columns};
@@ -118,7 +118,7 @@ impl Job<'_> {
         here: &Blocks,
         there: &Blocks,
         frames: (usize, usize),
-        exact: bool,
+        exact: Exact,
     ) -> Result<()> {
         let plan = self.plan;
         let rows = self.tile.rows as isize;
@@ -127,7 +127,7 @@ impl Job<'_> {
             let of = self.comparison(here, there, (dy, dx, k), exact);
             let count = self.grid.columns;
             let ys = pairing.references(self.tile.rows, dy);
-            work.distances.start::<S>(&of, ys.start);
+            work.distances.start::<S>(&of, ys.clone());
             for y in ys {
                 let weights = work.distances.row::<S>(&of, y);
                 let sums = &mut work.sums;
@@ -160,7 +160,7 @@ impl Job<'_> {
         here: &'b Blocks,
         there: &'b Blocks,
         (dy, dx, displacements): (isize, isize, usize),
-        exact: bool,
+        exact: Exact,
     ) -> Comparison<'b> {
         Comparison {
             here: here.compared(),
@@ -283,7 +283,7 @@ impl Job<'_> {
         pairing: Pairing,
         here: &Blocks,
         there: &Blocks,
-        exact: bool,
+        exact: Exact,
     ) -> Result<()> {
         let (n, b) = (2 * self.plan.patch_radius + 1, self.plan.patch_radius as isize);
         let rows = self.tile.rows as isize;
@@ -295,7 +295,7 @@ impl Job<'_> {
             of.x = -b - 1..of.x.end + b;
             let (count, wide) = (self.grid.columns, self.grid.columns + n);
             let ys = pairing.references(self.tile.rows, dy);
-            work.distances.start::<S>(&of, ys.start - b);
+            work.distances.start::<S>(&of, ys.start - b..ys.end + b);
             work.own.start::<S>(k, n, count);
             work.other.start::<S>(k, n, count);
             for center in ys.start - b..ys.end + b {

@@ -277,6 +277,14 @@ impl Wide for __m256 {
         op!(_mm256_and_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(limit, u), self))
     }
     #[inline(always)]
+    fn whole_add(self, b: Self) -> Self {
+        op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(self), _mm256_cvtps_epi32(b))))
+    }
+    #[inline(always)]
+    fn whole_value(self) -> Self {
+        op!(_mm256_cvtepi32_ps(_mm256_castps_si256(self)))
+    }
+    #[inline(always)]
     fn shift(self, t: Self) -> Self {
         let k = op!(_mm256_slli_epi32::<23>(_mm256_castps_si256(t)));
         op!(_mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(self), k)))

@@ -166,6 +166,14 @@ impl Wide for __m512 {
         op!(_mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(limit, u), self))
     }
     #[inline(always)]
+    fn whole_add(self, b: Self) -> Self {
+        op!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self), _mm512_cvtps_epi32(b))))
+    }
+    #[inline(always)]
+    fn whole_value(self) -> Self {
+        op!(_mm512_cvtepi32_ps(_mm512_castps_si512(self)))
+    }
+    #[inline(always)]
     fn shift(self, t: Self) -> Self {
         let k = op!(_mm512_slli_epi32::<23>(_mm512_castps_si512(t)));
         op!(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(self), k)))

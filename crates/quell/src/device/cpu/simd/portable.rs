@@ -203,6 +203,14 @@ impl Wide for [f32; 8] {
         Portable::keep(Portable::gt(limit, u), self)
     }
     #[inline(always)]
+    fn whole_add(self, b: Self) -> Self {
+        zip(self, b, |a, b| f32::from_bits((a.to_bits() as i32).wrapping_add(b as i32) as u32))
+    }
+    #[inline(always)]
+    fn whole_value(self) -> Self {
+        self.map(|v| v.to_bits() as i32 as f32)
+    }
+    #[inline(always)]
     fn shift(self, t: Self) -> Self {
         zip(self, t, |v, t| f32::from_bits(v.to_bits().wrapping_add(t.to_bits() << 23)))
     }

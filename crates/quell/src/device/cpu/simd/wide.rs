@@ -19,6 +19,10 @@ pub(in crate::device::cpu) trait Wide: Copy {
     fn fnma(self, b: Self, c: Self) -> Self;
     /// `self` where `u < limit`, 0 elsewhere.
     fn keep_below(self, limit: Self, u: Self) -> Self;
+    /// 32-bit integers, kept as the bits of floats (`self`; 0 is 0), plus floats that are whole numbers.
+    fn whole_add(self, b: Self) -> Self;
+    /// Such integers as floats.
+    fn whole_value(self) -> Self;
     /// `self` times `2^k`, given `t = k + 1.5 * 2^23` (whose low bits are `k`) and a normal result.
     fn shift(self, t: Self) -> Self;
 

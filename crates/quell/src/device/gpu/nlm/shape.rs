@@ -12,6 +12,12 @@ const MOST_ITEMS: usize = 256;
 /// Registers that a work-item may be expected to take.
 const MOST_REGISTERS: usize = 240;
 
+/// Rows of a work-item that are worth trying. Compilers of processors take long over long programs, and gain nothing.
+fn strips(limits: &Limits) -> impl Iterator<Item = usize> {
+    let short = limits.is_cpu && !limits.tensor;
+    [8, 16].into_iter().filter(move |&strip| strip == 8 || !short)
+}
+
 /// What shapes follow from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needs {
@@ -97,7 +103,7 @@ impl TileShape {
         let mut best: Option<(usize, Self)> = None;
         for columns in [32, 64, 128] {
             for rows in [16, 32, 64] {
-                for strip in [8, 16] {
+                for strip in strips(limits) {
                     for buffers in if patchwise { 1..=1 } else { 1..=2 } {
                         let base = Self {
                             columns,
@@ -264,7 +270,7 @@ impl ByteShape {
             return None;
         }
         let room = limits.local_bytes.min(LOCAL_BYTES);
-        let strip = if needs.radius <= 3 { 16 } else { 8 };
+        let strip = strips(limits).filter(|&s| s == 8 || needs.radius <= 3).max()?;
         let spans = needs.spans();
         let shapes = spans.iter().flat_map(|&y| spans.iter().map(move |&x| (x, y)));
         let shapes = shapes.map(|span| Self { columns: 64, rows: 32, strip, span });

@@ -17,6 +17,7 @@ GROUPS = {
     # bm3dcpu asks for VapourSynth 75 or newer, which lets the resolver take a
     # release that does not load it (81; 74, 75 and 76 do): hence a pin, --no-deps.
     "vapoursynth": (["VapourSynth==74", "vapoursynth-bm3dcpu==2.17", "vapoursynth-bm3d==12.0"], ["--no-deps"]),
+    "nlm-ispc": (["VapourSynth==74", "vapoursynth-nlm-ispc==4.1"], ["--no-deps"]),
     "bm3dornl": (["bm3dornl==0.12.1"], []),
     "opencv": (["opencv-python-headless"], []),
 }

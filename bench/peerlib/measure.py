@@ -13,7 +13,13 @@ import numpy as np
 from peerlib import environment
 from peerlib.rivals import RIVALS, TUNED
 
-QUELL_PROFILES = ("fast", "middle", "normal", "high", "original", "np")
+# By name, the arguments of `quell bench`.
+QUELL = {
+    **{f"quell-{p}": ["--profile", p] for p in ("fast", "middle", "normal", "high", "original", "np")},
+    **{f"quell-nlm-{p}": ["--method", "nlm", "--profile", p] for p in ("fast", "normal", "ipol")},
+    # The patch and the window of the NL-means peers, tuned as they are.
+    "quell-nlm-7/21": ["--method", "nlm", "--profile", "fast", "--patch", "7", "--search", "21", "--h", "1.7"],
+}
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -22,7 +28,7 @@ class Failed(Exception):
 
 
 def all_names():
-    return [f"quell-{p}" for p in QUELL_PROFILES] + list(RIVALS)
+    return list(QUELL) + list(RIVALS)
 
 
 def title(name):
@@ -61,7 +67,7 @@ class Runner:
             if name in RIVALS:
                 measured, picture = self._rival(name, noisy, Path(folder))
             else:
-                measured, picture = self._quell(name.removeprefix("quell-"), noisy, Path(folder))
+                measured, picture = self._quell(QUELL[name], noisy, Path(folder))
         if picture.shape != noisy.shape:
             raise Failed(f"result has shape {picture.shape}, input {noisy.shape}")
         if not np.isfinite(picture).all():
@@ -92,7 +98,7 @@ class Runner:
         _write_entry(entry, measured, picture)
         return measured, picture
 
-    def _quell(self, profile, noisy, folder):
+    def _quell(self, arguments, noisy, folder):
         if self.quell is None:
             try:
                 self.quell = find_quell(self.arguments.quell, self.root)
@@ -103,7 +109,7 @@ class Runner:
         source, target = folder / "noisy.npy", folder / "out.npy"
         np.save(source, noisy)
         command = [str(self.quell), "bench", "--input", str(source), "--white", "255",
-                   "--sigma", f"{self.arguments.sigma:g}", "--profile", profile, "--threads", "1",
+                   "--sigma", f"{self.arguments.sigma:g}", *arguments, "--threads", "1",
                    "--repeat", str(self.arguments.repeat), "--output", str(target), "--json"]
         answer = _execute(command, env=_limited(), timeout=self.arguments.timeout)
         try:

@@ -7,6 +7,9 @@ GREY_BARS = (
     ("quell-normal", "bm3d-np", 1 / 80, "1/80"),
     ("quell-middle", "bm3dcpu-np", 1 / 2, "1/2"),
     ("quell-fast", "bm3dcpu-default", 0.6, "0.6"),
+    ("quell-nlm-7/21", "nlm-ispc", 1 / 2, "1/2"),
+    ("quell-nlm-7/21", "opencv-nlm", 1 / 3, "1/3"),
+    ("quell-nlm-normal", "skimage-nlm", 1.0, "1"),
 )
 SET_BARS = (("quell-normal", "bm3d-np"),)
 

@@ -34,6 +34,11 @@ TUNED = {
         "grey": ((1.0, 0.92, 0.8),),
         "rgb": ((0.7, 0.8, 0.7), (0.45, 0.75, 0.6)),
     },
+    # At sigma 10 it gives values that are not finite, whatever the strength.
+    "nlm-ispc": {
+        "grey": ((0.88, 0.88, 0.72),),
+        "rgb": ((0.88, 0.88, 0.6),),
+    },
     "skimage-nlm": {
         "grey": ((0.65, 0.65, 0.7),),
         "rgb": ((0.7, 0.6, 0.5),),
@@ -131,6 +136,30 @@ def _opencv(noisy, sigma):
     return lambda: cv2.fastNlMeansDenoising(rounded, None, *strengths, 7, 21), np.asarray
 
 
+def _nlm_ispc(noisy, sigma):
+    import vapoursynth as vs
+
+    core = vs.core
+    core.num_threads = 1
+    color = noisy.ndim == 3
+    planes = [noisy[..., c] for c in range(3)] if color else [noisy]
+    height, width = planes[0].shape
+    blank = core.std.BlankClip(format=vs.RGBS if color else vs.GRAYS, width=width, height=height, length=1)
+    frame = blank.get_frame(0).copy()
+    for index, plane in enumerate(planes):
+        np.asarray(frame[index])[:] = plane / 255.0
+    source = core.std.ModifyFrame(blank, blank, lambda n, f: frame)
+    (h,) = _strengths("nlm-ispc", noisy, sigma)
+    # A new graph each time: VapourSynth would answer the same one from its cache.
+    call = lambda: core.nlm_ispc.NLMeans(source, d=0, a=10, s=3, h=h).get_frame(0)
+
+    def finish(out):
+        result = [np.array(out[index]) * 255.0 for index in range(len(planes))]
+        return np.stack(result, axis=-1) if color else result[0]
+
+    return call, finish
+
+
 def _skimage(noisy, sigma):
     from skimage.restoration import denoise_nl_means
 
@@ -154,6 +183,7 @@ RIVALS = {
         _bm3dcpu("bm3dcpu-default", (8, 8), 9),
     ),
     "bm3dornl": Rival("bm3dornl 0.12.1, generic", "bm3dornl", "0.12.1 8 3 39 16", _bm3dornl, color=False),
+    "nlm-ispc": Rival("NL-means ISPC 4.1, 7/21", "nlm-ispc", "4.1 a=10 s=3", _nlm_ispc),
     "opencv-nlm": Rival("OpenCV NL-means 7/21", "opencv", "7/21", _opencv),
     "skimage-nlm": Rival("scikit-image NL-means 5/6 fast", "base", "0.26.0 5/6 fast", _skimage),
 }

@@ -84,6 +84,6 @@ impl Backend for Cpu {
     }
 
     fn nlm(&self, plan: &crate::nlm::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(nlm::NlmSequence::new(self, plan)))
+        Ok(Box::new(nlm::NlmSequence::new(self, plan)?))
     }
 }

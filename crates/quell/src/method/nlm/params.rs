@@ -199,7 +199,8 @@ mod tests {
         let from = Params { past: 3, future: 2, ..Profile::Ipol.params(60.0, 3) };
         let mut to = Profile::Fast.params(10.0, 1);
         let table = toml::Table::try_from(&from).unwrap();
-        assert_eq!(table.keys().collect::<Vec<_>>(), PARAMETERS.iter().map(|p| p.name).collect::<Vec<_>>());
+        assert_eq!(table.len(), PARAMETERS.len());
+        assert!(PARAMETERS.iter().all(|p| table.contains_key(p.name)));
         for p in PARAMETERS {
             p.set(&mut to, &p.get(&from)).unwrap();
         }

@@ -20,7 +20,7 @@ use crate::device::cpu::{Cpu, Level};
 use crate::device::sequence::{check_input, check_output, nothing_left};
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::nlm::Plan;
-use crate::{Control, Result};
+use crate::{Control, Error, Result};
 
 /// NL-means at work.
 pub(in crate::device::cpu) struct NlmSequence {
@@ -39,8 +39,11 @@ pub(in crate::device::cpu) struct NlmSequence {
 }
 
 impl NlmSequence {
-    pub(in crate::device::cpu) fn new(cpu: &Cpu, plan: &Plan) -> Self {
-        Self {
+    pub(in crate::device::cpu) fn new(cpu: &Cpu, plan: &Plan) -> Result<Self> {
+        if plan.width == 0 || plan.height == 0 || plan.channels == 0 {
+            return Err(Error::Shape("a picture without samples cannot be filtered".into()));
+        }
+        Ok(Self {
             pool: cpu.pool.clone(),
             level: cpu.level,
             plan: plan.clone(),
@@ -50,7 +53,7 @@ impl NlmSequence {
             next: 0,
             arriving: 0,
             scratch: Pool::default(),
-        }
+        })
     }
 
     /// One past the last frame.

@@ -101,10 +101,12 @@ pub(super) fn add_samples<S: Simd>(
     there: &[f32],
 ) {
     let job = Samples { sums, own, other, here, there };
+    let same = std::ptr::eq(own.data, other.data);
     match (places.own, places.other) {
-        (Some(a), Some(b)) => by_count!(own.displacements, samples::<S, true, true>(job, a, b)),
-        (Some(a), None) => by_count!(own.displacements, samples::<S, true, false>(job, a, 0)),
-        (None, Some(b)) => by_count!(own.displacements, samples::<S, false, true>(job, 0, b)),
+        (Some(a), Some(b)) if same => by_count!(own.displacements, samples::<S, true, true, true>(job, a, b)),
+        (Some(a), Some(b)) => by_count!(own.displacements, samples::<S, true, true, false>(job, a, b)),
+        (Some(a), None) => by_count!(own.displacements, samples::<S, true, false, false>(job, a, 0)),
+        (None, Some(b)) => by_count!(own.displacements, samples::<S, false, true, false>(job, 0, b)),
         (None, None) => {}
     }
 }
@@ -117,7 +119,8 @@ struct Samples<'a> {
     there: &'a [f32],
 }
 
-fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
+/// `SAME`: references and others have the same weights, which are loaded once.
+fn samples<S: Simd, const OWN: bool, const OTHER: bool, const SAME: bool, const K: usize>(
     job: Samples<'_>,
     own: usize,
     other: usize,
@@ -149,11 +152,12 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
                     }
                 }
                 for i in (0..count * lanes).step_by(lanes) {
+                    let mut weight = [V::<S>::splat(0.0); K];
                     if OWN {
                         let mut sum = V::<S>::load(own.add(i));
                         for j in 0..K {
-                            let weight = V::<S>::load(w.add(j * own_step + i));
-                            sum = V::<S>::fma(weight, V::<S>::load(there.add(i + j * lanes)), sum);
+                            weight[j] = V::<S>::load(w.add(j * own_step + i));
+                            sum = V::<S>::fma(weight[j], V::<S>::load(there.add(i + j * lanes)), sum);
                         }
                         V::<S>::store(own.add(i), sum);
                     }
@@ -162,7 +166,9 @@ fn samples<S: Simd, const OWN: bool, const OTHER: bool, const K: usize>(
                         let sample = V::<S>::load(here.add(i));
                         // The first is done; the others move up. (A loop that only moves would go through memory.)
                         for j in 0..K {
-                            let sum = V::<S>::fma(V::<S>::load(v.add(j * other_step + i)), sample, late[j]);
+                            let weight =
+                                if SAME { weight[j] } else { V::<S>::load(v.add(j * other_step + i)) };
+                            let sum = V::<S>::fma(weight, sample, late[j]);
                             if j == 0 {
                                 V::<S>::store(other.add(i), sum);
                             } else {

@@ -8,7 +8,7 @@ use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
 use quell::method::Parameter;
 use quell::noise::Estimator;
-use quell::{ColorMode, Device, Method, bm3d, nlm};
+use quell::{ColorMode, Device, Method, bm3d, isoline, nlm};
 
 use super::values::{names, one, option, parsed, positive, profiles, sigma};
 use crate::failure::Failure;
@@ -56,6 +56,7 @@ fn known(text: &str) -> Result<Known, std::convert::Infallible> {
 const FILTERING: &str = "Filtering";
 const WORK: &str = "Work";
 const NLM: &str = "Parameters of --method nlm";
+const ISOLINE: &str = "Parameters of --method isoline";
 const BM3D: &str = "Parameters of --method bm3d";
 
 impl EngineArgs {
@@ -99,6 +100,7 @@ impl EngineArgs {
                 .value_parser(names([
                     ("bm3d", "block matching and 3-D filtering (Dabov et al. 2007); the best"),
                     ("nlm", "non-local means (Buades et al., Goossens et al.); video in real time"),
+                    ("isoline", "averages along isolines (Perrot et al.); the fastest on the processor"),
                 ]))
                 .default_value("bm3d")
                 .help("Denoising method"),
@@ -141,6 +143,8 @@ impl EngineArgs {
             let frames = matches!(p.name, "past" | "future");
             advanced(p, &normal, if frames { FILTERING } else { NLM }).hide_short_help(!frames)
         }));
+        let normal = isoline::Profile::Normal.params(25.0, 1);
+        args.extend(isoline::PARAMETERS.iter().map(|p| advanced(p, &normal, ISOLINE).hide_short_help(true)));
         let normal = bm3d::Profile::Normal.params(25.0);
         let rest = bm3d::PARAMETERS.iter().filter(|p| !matches!(p.name, "passes" | "color"));
         args.extend(rest.map(|p| advanced(p, &normal, BM3D).hide_short_help(true)));
@@ -155,7 +159,9 @@ impl EngineArgs {
             return Err(Failure::usage("--estimator has no effect: --sigma gives the noise")
                 .hint("leave one of them out"));
         }
-        let names = bm3d::PARAMETERS.iter().map(|p| p.name).chain(nlm::PARAMETERS.iter().map(|p| p.name));
+        let names = bm3d::PARAMETERS.iter().map(|p| p.name);
+        let names = names.chain(nlm::PARAMETERS.iter().map(|p| p.name));
+        let names = names.chain(isoline::PARAMETERS.iter().map(|p| p.name));
         let sets: Vec<_> = names.filter_map(|name| Some((name, one::<String>(m, name)?))).collect();
         let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
         let of_pass_2 = sets.iter().find(|(n, _)| n.starts_with("wiener.") || *n == "mu2");

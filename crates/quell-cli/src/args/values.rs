@@ -135,11 +135,11 @@ pub(super) fn names(of: impl IntoIterator<Item = (&'static str, &'static str)>) 
 }
 
 /// Every profile in one line, by name.
-pub(super) fn profiles() -> [(&'static str, &'static str); 11] {
+pub(super) fn profiles() -> [(&'static str, &'static str); 13] {
     [
         ("fast", "quell's fastest, for previews and video"),
         ("middle", "most of the quality in a fraction of the time"),
-        ("normal", "bm3d: the published quality; nlm: whole patches"),
+        ("normal", "bm3d: the published quality; nlm: whole patches; isoline: two rounds"),
         ("high", "a little better, three times as slow"),
         ("original", "settings of the GPU thesis, DCT in both passes"),
         ("modified", "settings of the GPU thesis for speed"),
@@ -148,6 +148,8 @@ pub(super) fn profiles() -> [(&'static str, &'static str); 11] {
         ("vn", "the BM3D authors' profile for strong noise"),
         ("ipol", "nlm: the table of Buades et al. (IPOL 2011)"),
         ("goossens", "nlm: settings of Goossens et al. for video"),
+        ("paper", "isoline: the hybrid filter of Perrot et al., settings of their table"),
+        ("paper-long", "isoline: the same with long lines"),
     ]
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::builder::{DenoiserBuilder, check_positive};
 use crate::method::{Method, Parameter};
 use crate::noise::correlated::Whitening;
-use crate::{ColorMode, Error, Result, bm3d, nlm};
+use crate::{ColorMode, Error, Result, bm3d, isoline, nlm};
 
 /// What will be done, and with which parameters.
 #[derive(Clone, Debug)]
@@ -26,6 +26,13 @@ pub enum Job {
         plan: nlm::Plan,
         /// Makes the planes that patches are compared on, where the noise is correlated.
         whitening: Option<Arc<Whitening>>,
+    },
+    /// An isoline filter.
+    Isoline {
+        /// The parameters.
+        params: isoline::Params,
+        /// The plan.
+        plan: Box<isoline::Plan>,
     },
 }
 
@@ -57,6 +64,7 @@ impl Job {
         match spec.method {
             Method::Bm3d(profile) => bm3d_params(spec, profile, 25.0, 1).map(|_| ()),
             Method::Nlm(profile) => nlm_params(spec, profile, 25.0, 1).map(|_| ()),
+            Method::Isoline(profile) => isoline_params(spec, profile, 25.0, 1).map(|_| ()),
         }
     }
 
@@ -88,6 +96,13 @@ impl Job {
                 };
                 Self::Nlm { params, plan, whitening }
             }
+            Method::Isoline(profile) => {
+                let params = isoline_params(spec, profile, sigma255, shape.channels)?;
+                let gain = if shape.channels == 3 { ISOLINE_COLORS.noise_gain().to_vec() } else { vec![1.0] };
+                let sigmas: Vec<f32> = gain.iter().map(|g| *g as f32 * sigma * strength).collect();
+                let plan = isoline::Plan::new(&params, (shape.width, shape.height), shape.white, &sigmas)?;
+                Self::Isoline { params, plan: Box::new(plan) }
+            }
         })
     }
 
@@ -96,6 +111,7 @@ impl Job {
         match self {
             Self::Bm3d { params, .. } => params.to_toml(),
             Self::Nlm { params, .. } => params.to_toml(),
+            Self::Isoline { params, .. } => params.to_toml(),
         }
     }
 
@@ -104,6 +120,7 @@ impl Job {
         match self {
             Self::Bm3d { plan, .. } => plan.halo(),
             Self::Nlm { plan, .. } => plan.halo(),
+            Self::Isoline { plan, .. } => plan.halo(),
         }
     }
 
@@ -112,6 +129,7 @@ impl Job {
         match self {
             Self::Bm3d { plan, .. } => (plan.width, plan.height),
             Self::Nlm { plan, .. } => (plan.width, plan.height),
+            Self::Isoline { plan, .. } => (plan.width, plan.height),
         }
     }
 }
@@ -155,6 +173,31 @@ pub(crate) fn nlm_params(
     if params.h == own && spec.sets.iter().all(|(name, _)| name != "h") {
         profile.follow(&mut params);
     }
+    params.validate()?;
+    Ok(params)
+}
+
+/// The space in which colours are filtered along isolines: directions and acceptance are decided on its luma.
+pub(super) const ISOLINE_COLORS: ColorMode = ColorMode::Opp;
+
+/// The same for isoline filters. Every variant has its own lengths and thresholds, so it is looked for first.
+fn isoline_params(
+    spec: &DenoiserBuilder,
+    profile: isoline::Profile,
+    sigma: f32,
+    channels: usize,
+) -> Result<isoline::Params> {
+    let over = |mut params: isoline::Params| {
+        if let Some(text) = &spec.toml {
+            params = isoline::Params::from_toml(text, &params)?;
+        }
+        set_all(isoline::PARAMETERS, spec, &mut params)?;
+        Ok::<_, Error>(params)
+    };
+    let own = profile.params(sigma, channels);
+    let wanted = over(own.clone())?.variant;
+    let base = if wanted == own.variant { own } else { isoline::Params::of(wanted, sigma, channels) };
+    let params = over(base)?;
     params.validate()?;
     Ok(params)
 }

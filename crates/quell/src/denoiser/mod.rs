@@ -7,14 +7,16 @@ mod samples;
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Sigma};
+use job::ISOLINE_COLORS;
 pub use job::Job;
 pub(crate) use job::{Guide, Shape, nlm_params};
+pub(crate) use samples::isoline_samples;
 
 use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
 use crate::method::Method;
 use crate::noise::correlated::Whitening;
 use crate::noise::estimate;
-use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, Result, bm3d, nlm};
+use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
 #[derive(Clone, Debug)]
@@ -69,6 +71,19 @@ impl Denoiser {
     /// ```
     pub fn nlm(profile: nlm::Profile) -> DenoiserBuilder {
         DenoiserBuilder::new(Method::Nlm(profile))
+    }
+
+    /// Starts building a denoiser that averages along isolines.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, isoline::Profile};
+    /// let noisy = Frame::grey(Plane::from_vec(16, 16, vec![100.0; 256])?, 255.0)?;
+    /// let clean = Denoiser::isoline(Profile::Fast).sigma(25.0).build()?.denoise(&noisy)?;
+    /// assert!((clean.planes()[0].as_slice()[40] - 100.0).abs() < 0.01);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn isoline(profile: isoline::Profile) -> DenoiserBuilder {
+        DenoiserBuilder::new(Method::Isoline(profile))
     }
 
     /// The device in use; `auto` starts it to tell.
@@ -149,6 +164,7 @@ impl Denoiser {
         }
         let planes = match &resolved.job {
             Job::Bm3d { params, plan } => self.filter_bm3d(&frame, params.color, plan, control)?,
+            Job::Isoline { plan, .. } => isoline_planes(&*self.backend, plan, frame.planes(), control)?,
             Job::Nlm { plan, whitening, .. } => {
                 self.filter_nlm(&frame, plan, whitening.as_deref(), control)?
             }
@@ -209,6 +225,21 @@ impl Denoiser {
         sequence.pull(&mut to, control)?;
         Ok(out)
     }
+}
+
+/// Filters along isolines: grey as it is, colours in opponent space.
+pub(crate) fn isoline_planes(
+    backend: &dyn Backend,
+    plan: &isoline::Plan,
+    planes: &[PlaneView<'_>],
+    control: &Control,
+) -> Result<Vec<Plane>> {
+    if planes.len() != 3 {
+        return backend.isoline(plan, planes, control);
+    }
+    let channels = ISOLINE_COLORS.forward(planes);
+    let views: Vec<PlaneView<'_>> = channels.iter().map(Plane::view).collect();
+    Ok(ISOLINE_COLORS.inverse(&backend.isoline(plan, &views, control)?))
 }
 
 /// The samples as bytes, if they are.

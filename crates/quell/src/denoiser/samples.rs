@@ -1,10 +1,10 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
 use super::builder::check_positive;
-use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma};
-use crate::device::{DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
+use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_planes};
+use crate::device::{Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::typical_range;
-use crate::{ColorMode, Control, Error, Result};
+use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, isoline};
 
 impl Denoiser {
     /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
@@ -57,6 +57,7 @@ impl Denoiser {
                 sequence.push(&Input { planes: from, guide: &[] }, control)?;
                 return sequence.pull(to, control);
             }
+            Job::Isoline { plan, .. } => return isoline_samples(&*self.backend, plan, from, to, control),
         };
         match (from.len(), params.color) {
             (1, _) => self.backend.bm3d_samples(plan, from, encoding(None), to, control),
@@ -121,6 +122,9 @@ impl Denoiser {
                 let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
                 return self.backend.nlm_timed(plan, &frames, repeat);
             }
+            Job::Isoline { .. } => {
+                return Err(Error::Unsupported("isoline filters: kernels cannot be timed".into()));
+            }
         };
         let color = (from.len() == 3).then_some(params.color);
         if color == Some(ColorMode::Independent) {
@@ -171,6 +175,22 @@ impl Denoiser {
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
         self.plan(sigma, &Shape { width, height, channels, guide: Guide::Own, white, range })
     }
+}
+
+/// Filters samples along isolines by way of floats.
+pub(crate) fn isoline_samples(
+    backend: &dyn Backend,
+    plan: &isoline::Plan,
+    from: &[Samples<'_>],
+    to: &mut [SamplesMut<'_>],
+    control: &Control,
+) -> Result<()> {
+    let plane = |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(1.0));
+    let planes = from.iter().map(plane).collect::<Result<Vec<Plane>>>()?;
+    let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
+    let out = isoline_planes(backend, plan, &views, control)?;
+    to.iter_mut().zip(&out).for_each(|(to, plane)| to.store(plane.as_slice(), 1.0, plan.white));
+    Ok(())
 }
 
 fn same_number(from: usize, to: usize) -> Result<()> {

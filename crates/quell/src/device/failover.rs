@@ -9,7 +9,7 @@ use super::{
     Timing, cpu, gpu,
 };
 use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result, nlm};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// While no GPU is started, pictures of fewer pixels than this stay on the processor: starting a GPU would take longer
 /// than filtering them. None as long as no measurement says where that is.
@@ -230,6 +230,15 @@ impl Backend for Failover {
 
     fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         self.current()?.1.bm3d_groups(plan, pass, guide)
+    }
+
+    fn isoline(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        self.attempt(plan.width * plan.height, |b| b.isoline(plan, planes, control))
     }
 
     /// Goes on with the next device, in the middle of the video, when one fails.

@@ -17,6 +17,8 @@ pub enum Method {
     Bm3d(bm3d::Profile),
     /// Non-local means.
     Nlm(nlm::Profile),
+    /// Averages along isolines.
+    Isoline(isoline::Profile),
 }
 
 impl Default for Method {
@@ -27,7 +29,7 @@ impl Default for Method {
 
 impl Method {
     /// The names of all methods.
-    pub const NAMES: [&str; 2] = ["bm3d", "nlm"];
+    pub const NAMES: [&str; 3] = ["bm3d", "nlm", "isoline"];
 
     /// A method by its name, with the profile of that name or its default.
     ///
@@ -45,6 +47,7 @@ impl Method {
         match method {
             "bm3d" => of(profile).map(Self::Bm3d),
             "nlm" => of(profile).map(Self::Nlm),
+            "isoline" => of(profile).map(Self::Isoline),
             _ => Err(Error::parameter("method", method, format!("one of {}", Self::NAMES.join(", ")))),
         }
     }
@@ -54,6 +57,7 @@ impl Method {
         match self {
             Self::Bm3d(_) => "bm3d",
             Self::Nlm(_) => "nlm",
+            Self::Isoline(_) => "isoline",
         }
     }
 
@@ -62,6 +66,7 @@ impl Method {
         match self {
             Self::Bm3d(p) => p.name(),
             Self::Nlm(p) => p.name(),
+            Self::Isoline(p) => p.name(),
         }
     }
 
@@ -70,6 +75,7 @@ impl Method {
         match self {
             Self::Bm3d(_) => bm3d::Profile::ALL.map(Self::Bm3d).to_vec(),
             Self::Nlm(_) => nlm::Profile::ALL.map(Self::Nlm).to_vec(),
+            Self::Isoline(_) => isoline::Profile::ALL.map(Self::Isoline).to_vec(),
         }
     }
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Guide, Job, Shape, nlm_params};
+use crate::denoiser::{Denoiser, Guide, Job, Shape, isoline_samples, nlm_params};
 use crate::device::{Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::method::Method;
 use crate::nlm::Chroma;
@@ -156,12 +156,18 @@ impl Lane {
             Job::Nlm { plan, .. } => denoiser.backend.nlm(&plan)?,
             Job::Bm3d { plan, params } => {
                 let color = (planes.len() == 3).then_some(params.color);
-                Box::new(Single {
-                    backend: denoiser.backend.clone(),
-                    plan,
-                    encoding: Encoding { white: format.white, color },
-                    waiting: VecDeque::new(),
-                })
+                let (backend, encoding) = (denoiser.backend.clone(), Encoding { white: format.white, color });
+                let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
+                    backend.bm3d_samples(&plan, from, encoding, to, control)
+                };
+                Box::new(Single::new(filter))
+            }
+            Job::Isoline { plan, .. } => {
+                let backend = denoiser.backend.clone();
+                let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
+                    isoline_samples(&*backend, &plan, from, to, control)
+                };
+                Box::new(Single::new(filter))
             }
         };
         Ok(Self { planes, compared, made, filter: Filter::Sequence(filter) })

@@ -1,19 +1,25 @@
 //! Methods that look at one frame only, as sequences.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use crate::bm3d::Plan;
-use crate::device::{Backend, Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
+use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::{Control, Error, Result};
 
-/// BM3D, frame by frame.
+type Filter = dyn Fn(&[Samples<'_>], &mut [SamplesMut<'_>], &Control) -> Result<()> + Send;
+
+/// A filter of single frames.
 pub(super) struct Single {
-    pub(super) backend: Arc<dyn Backend>,
-    pub(super) plan: Plan,
-    pub(super) encoding: Encoding,
+    filter: Box<Filter>,
     /// Pushed and not yet pulled.
-    pub(super) waiting: VecDeque<Vec<SampleBuffer>>,
+    waiting: VecDeque<Vec<SampleBuffer>>,
+}
+
+impl Single {
+    pub(super) fn new(
+        filter: impl Fn(&[Samples<'_>], &mut [SamplesMut<'_>], &Control) -> Result<()> + Send + 'static,
+    ) -> Self {
+        Self { filter: Box::new(filter), waiting: VecDeque::new() }
+    }
 }
 
 impl Sequence for Single {
@@ -27,6 +33,6 @@ impl Sequence for Single {
             return Err(Error::Shape("every frame has been filtered already".into()));
         };
         let from: Vec<Samples<'_>> = frame.iter().map(SampleBuffer::view).collect();
-        self.backend.bm3d_samples(&self.plan, &from, self.encoding, to, control)
+        (self.filter)(&from, to, control)
     }
 }

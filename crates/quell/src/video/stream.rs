@@ -57,7 +57,7 @@ impl Denoiser {
     /// The same, listening to the cancellation of `control`.
     pub fn stream_with(&self, format: VideoFormat, control: Control) -> Result<Stream> {
         let latency = match self.spec.method {
-            Method::Bm3d(_) => 0,
+            Method::Bm3d(_) | Method::Isoline(_) => 0,
             Method::Nlm(profile) => nlm_params(&self.spec, profile, 25.0, 1)?.future,
         };
         Ok(Stream {

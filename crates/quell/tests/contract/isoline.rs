@@ -1,8 +1,8 @@
 //! Isoline filters: every instruction set against the scalar reference, and what the filters promise.
 
-use quell::device::Backend;
+use quell::device::{Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
-use quell::{Control, Plane};
+use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, metrics};
 
 use crate::common::{clean, cpu, eight_bit, levels, map, picture, views, worst};
 
@@ -219,4 +219,45 @@ fn planes_that_do_not_fit_are_refused() {
     assert!(run(&planes).is_ok());
     assert!(run(&planes[..1]).is_err());
     assert!(run(&[picture(20, 21, 25.0, 1), picture(20, 21, 25.0, 2)]).is_err());
+}
+
+#[test]
+fn a_denoiser_removes_noise_of_grey_and_colour_whatever_the_white() {
+    let truth = |white: f32| map(&clean(90, 70), |v| v * white / 255.0);
+    for (white, channels) in [(255.0, 1), (1.0, 1), (255.0, 3), (1.0, 3)] {
+        let noisy = (0..channels).map(|c| map(&picture(90, 70, 20.0, c), |v| v * white / 255.0));
+        let noisy = Frame::new(noisy.collect(), white).unwrap();
+        let clean = Frame::new((0..channels).map(|_| truth(white)).collect(), white).unwrap();
+        let psnr = |f: &Frame| metrics::psnr(&clean, f).unwrap().all;
+        for profile in [Profile::Fast, Profile::Normal] {
+            let denoiser = Denoiser::isoline(profile).sigma(20.0 * white / 255.0).device(Device::Cpu);
+            let got = denoiser.build().unwrap().denoise(&noisy).unwrap();
+            let gain = psnr(&got) - psnr(&noisy);
+            assert!(gain > 5.0, "{profile:?}, white {white}, {channels} channels: {gain} dB");
+        }
+    }
+}
+
+#[test]
+fn a_variant_that_is_asked_for_brings_its_own_parameters() {
+    let frame = Frame::grey(picture(30, 24, 25.0, 1), 255.0).unwrap();
+    let denoiser = Denoiser::isoline(Profile::Normal).sigma(25.0).set("variant", "pi-pd").set("length", "4");
+    let resolved = denoiser.build().unwrap().resolve(&frame).unwrap().unwrap();
+    let Job::Isoline { params, .. } = resolved.job else { panic!("not isolines") };
+    assert_eq!(params, Params { length: 4, ..Params::of(Variant::PiPd, 25.0, 1) });
+}
+
+#[test]
+fn frames_of_a_video_are_filtered_one_by_one() {
+    let format = VideoFormat::with_bits(40, 30, Layout::Yuv420, 8).unwrap();
+    let denoiser = Denoiser::isoline(Profile::Fast).sigma(20.0).device(Device::Cpu).build().unwrap();
+    let noisy = eight_bit(40, 30, 20.0, 3);
+    let bytes: Vec<u8> = noisy.as_slice().iter().map(|v| *v as u8).collect();
+    let mut frame = format.frame();
+    frame.planes[0] = SampleBuffer::U8(bytes);
+    let mut stream = denoiser.stream(format).unwrap();
+    let got = stream.push(frame).unwrap().unwrap();
+    let want = denoiser.denoise(&Frame::grey(noisy, 255.0).unwrap()).unwrap();
+    let want = want.planes()[0].as_slice().iter().map(|v| (v.clamp(0.0, 255.0) + 0.5) as u8);
+    assert_eq!(got.planes[0], SampleBuffer::U8(want.collect()));
 }

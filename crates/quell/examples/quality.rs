@@ -1,26 +1,26 @@
 //! Mean PSNR over folders of pictures by the standard protocol: float Gaussian noise, neither rounded nor
 //! clipped, PSNR on the float result. `--draws N` repeats every picture with N draws of the noise.
 //!
-//!     cargo run --release --example quality -- [--sigma 15,25,50] [--profile normal] [--draws 1] [--set name=value]… FOLDER…
+//!     cargo run --release --example quality -- [--method bm3d] [--sigma 15,25,50] [--profile normal] [--draws 1] [--set name=value]… FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use quell::bm3d::Profile;
 use quell::metrics::psnr;
 use quell::noise::add_gaussian;
-use quell::{Denoiser, Frame};
+use quell::{DenoiserBuilder, Frame, Method};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut sigmas, mut profile, mut sets, mut folders) =
-        (vec![25.0f32], Profile::Normal, Vec::new(), Vec::new());
+    let (mut sigmas, mut sets, mut folders) = (vec![25.0f32], Vec::new(), Vec::new());
+    let (mut method, mut profile) = ("bm3d".to_owned(), None);
     let (mut each, mut threads, mut repeat, mut draws) = (false, 0, 1, 1);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         match arg.as_str() {
             "--sigma" => sigmas = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
-            "--profile" => profile = value()?.parse()?,
+            "--method" => method = value()?,
+            "--profile" => profile = Some(value()?),
             "--set" => sets.push(value()?),
             "--threads" => threads = value()?.parse()?,
             "--repeat" => repeat = value()?.parse()?,
@@ -29,9 +29,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => folders.push(PathBuf::from(arg)),
         }
     }
+    let method = Method::named(&method, profile.as_deref())?;
     for folder in &folders {
         for &sigma in &sigmas {
-            let mut builder = Denoiser::bm3d(profile).sigma(sigma).threads(threads);
+            let mut builder = DenoiserBuilder::new(method).sigma(sigma).threads(threads);
             for set in &sets {
                 let (name, value) = set.split_once('=').ok_or("--set name=value")?;
                 builder = builder.set(name, value);
@@ -61,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!(
                 "{} sigma {sigma} {} {}: mean {:.3} dB over {count} runs, {seconds:.4} CPU s",
                 folder.file_name().unwrap_or_default().to_string_lossy(),
-                profile.name(),
+                method.profile(),
                 sets.join(" "),
                 sum / count as f64
             );

@@ -141,7 +141,8 @@ impl EngineArgs {
         let normal = nlm::Profile::Normal.params(25.0, 1);
         args.extend(nlm::PARAMETERS.iter().map(|p| {
             let frames = matches!(p.name, "past" | "future");
-            advanced(p, &normal, if frames { FILTERING } else { NLM }).hide_short_help(!frames)
+            let heading = if frames { FILTERING } else { NLM };
+            advanced(p, &normal, heading).hide_short_help(p.name != "past")
         }));
         let normal = isoline::Profile::Normal.params(25.0, 1);
         args.extend(isoline::PARAMETERS.iter().map(|p| advanced(p, &normal, ISOLINE).hide_short_help(true)));

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::failover::Devices;
 use super::{Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::nlm::Plan;
@@ -32,7 +34,7 @@ impl Kept {
     fn keep(&mut self, frame: &Input<'_>) {
         let keep = |to: &mut Vec<SampleBuffer>, from: &[Samples<'_>]| {
             to.resize_with(from.len(), || SampleBuffer::U8(Vec::new()));
-            to.iter_mut().zip(from).for_each(|(to, from)| from.clone_into(to));
+            to.par_iter_mut().zip(from).for_each(|(to, from)| from.clone_into(to));
         };
         keep(&mut self.planes, frame.planes);
         keep(&mut self.guide, frame.guide);

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::memory::{Frame, Kept, Memory};
 use super::program;
 use super::setup::{Average, Setup};
@@ -16,6 +18,9 @@ use crate::device::sequence::{check_input, check_output, nothing_left};
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
+
+/// Frames of more bytes than this are copied by a thread for each plane: that takes longer than the kernels.
+const LARGE: usize = 4 << 20;
 
 /// A sequence of frames on a device.
 pub(crate) struct Frames<R: Runtime> {
@@ -110,11 +115,15 @@ impl<R: Runtime> Frames<R> {
         }
         let staging = memory.up.get(bytes, |n| self.runtime.staging(n))?;
         let plane = pixels * format.bytes();
-        for (to, from) in staging.chunks_exact_mut(plane).zip(frame.planes) {
-            copy_in(to, *from, format);
-        }
-        for (to, from) in staging[guide_at..].chunks_exact_mut(4 * pixels).zip(frame.guide) {
-            copy_in(to, *from, SampleFormat::F32);
+        let (planes, guide) = staging.split_at_mut(guide_at);
+        let planes = planes.chunks_exact_mut(plane).zip(frame.planes).map(|(to, from)| (to, from, format));
+        let guide = guide.chunks_exact_mut(4 * pixels).zip(frame.guide);
+        let guide = guide.map(|(to, from)| (to, from, SampleFormat::F32));
+        let copy = |(to, from, format): (&mut [u8], &Samples<'_>, SampleFormat)| copy_in(to, *from, format);
+        if bytes < LARGE {
+            planes.chain(guide).for_each(copy);
+        } else {
+            planes.chain(guide).collect::<Vec<_>>().into_par_iter().for_each(copy);
         }
         let samples = memory.samples.get(bytes, |n| self.runtime.alloc(n))?;
         self.runtime.write(&memory.queue, samples, staging, bytes)?;

@@ -60,6 +60,22 @@ pub(super) fn print(value: &impl Serialize) -> String {
     }
 }
 
+/// Parses a choice by its name.
+macro_rules! from_name {
+    ($type:ty, $what:literal) => {
+        impl std::str::FromStr for $type {
+            type Err = $crate::Error;
+            fn from_str(s: &str) -> $crate::Result<Self> {
+                Self::ALL.into_iter().find(|v| v.name() == s).ok_or_else(|| {
+                    let names = Self::ALL.map(Self::name).join(", ");
+                    $crate::Error::parameter($what, s, format!("one of {names}"))
+                })
+            }
+        }
+    };
+}
+pub(super) use from_name;
+
 /// Makes the one list of a method's parameters.
 macro_rules! parameters {
     ($params:ty; $($name:literal, $($field:ident).+, $help:literal;)+) => {

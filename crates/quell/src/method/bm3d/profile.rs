@@ -1,8 +1,9 @@
 //! Named sets of parameters: quell's own, the papers' and the authors'.
 
 use super::{Params, PassParams, Weight};
+use crate::ColorMode;
+use crate::method::parameter::from_name;
 use crate::transform::Transform::{Bior, Dct, Haar};
-use crate::{ColorMode, Error, Result};
 
 /// A named set of parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,12 +138,4 @@ impl Profile {
     }
 }
 
-impl std::str::FromStr for Profile {
-    type Err = Error;
-    fn from_str(s: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|p| p.name()).collect();
-            Error::parameter("profile", s, format!("one of {}", names.join(", ")))
-        })
-    }
-}
+from_name!(Profile, "profile");

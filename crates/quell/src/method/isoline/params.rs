@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::parameter::{from_toml, parameters, within};
+use crate::method::parameter::{from_name, from_toml, parameters, within};
 use crate::{Error, Result};
 
 /// Which isoline filter.
@@ -71,22 +71,8 @@ impl Map {
     }
 }
 
-macro_rules! from_name {
-    ($type:ty, $what:literal) => {
-        impl std::str::FromStr for $type {
-            type Err = Error;
-            fn from_str(s: &str) -> Result<Self> {
-                Self::ALL.into_iter().find(|v| v.name() == s).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::name).join(", ");
-                    Error::parameter($what, s, format!("one of {names}"))
-                })
-            }
-        }
-    };
-}
 from_name!(Variant, "variant");
 from_name!(Map, "map");
-pub(super) use from_name;
 
 /// All parameters of the isoline filters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::parameter::{from_toml, parameters, within};
+use crate::method::parameter::{from_name, from_toml, parameters, within};
 use crate::{Error, Result};
 
 /// How the weight of a pixel falls with the distance of its patch.
@@ -94,23 +94,9 @@ impl Chroma {
     }
 }
 
-macro_rules! from_name {
-    ($type:ty, $what:literal) => {
-        impl std::str::FromStr for $type {
-            type Err = Error;
-            fn from_str(s: &str) -> Result<Self> {
-                Self::ALL.into_iter().find(|v| v.name() == s).ok_or_else(|| {
-                    let names = Self::ALL.map(Self::name).join(", ");
-                    Error::parameter($what, s, format!("one of {names}"))
-                })
-            }
-        }
-    };
-}
 from_name!(Weight, "weight");
 from_name!(Center, "center");
 from_name!(Chroma, "chroma");
-pub(super) use from_name;
 
 /// All parameters of NL-means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

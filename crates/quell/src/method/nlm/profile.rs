@@ -1,8 +1,7 @@
 //! Named sets of parameters: quell's own and the papers'.
 
-use super::params::from_name;
 use super::{Center, Chroma, Params, Weight};
-use crate::{Error, Result};
+use crate::method::parameter::from_name;
 
 /// A named set of parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -78,20 +78,32 @@ def _bm3d(profile_name):
 _OPPONENT_GAIN = (3**-0.5, 2**-0.5, 0.375**0.5)
 
 
+def _vapoursynth(noisy):
+    """One thread, the picture as a clip of one frame, and how a frame becomes a picture again."""
+    import vapoursynth as vs
+
+    core = vs.core
+    core.num_threads = 1
+    color = noisy.ndim == 3
+    planes = [noisy[..., c] for c in range(3)] if color else [noisy]
+    height, width = planes[0].shape
+    blank = core.std.BlankClip(format=vs.RGBS if color else vs.GRAYS, width=width, height=height, length=1)
+    frame = blank.get_frame(0).copy()
+    for index, plane in enumerate(planes):
+        np.asarray(frame[index])[:] = plane / 255.0
+    source = core.std.ModifyFrame(blank, blank, lambda n, f: frame)
+
+    def finish(out):
+        result = [np.array(out[index]) * 255.0 for index in range(len(planes))]
+        return np.stack(result, axis=-1) if color else result[0]
+
+    return core, source, finish
+
+
 def _bm3dcpu(name, steps, search):
     def prepare(noisy, sigma):
-        import vapoursynth as vs
-
-        core = vs.core
-        core.num_threads = 1
+        core, source, finish = _vapoursynth(noisy)
         color = noisy.ndim == 3
-        planes = [noisy[..., c] for c in range(3)] if color else [noisy]
-        height, width = planes[0].shape
-        blank = core.std.BlankClip(format=vs.RGBS if color else vs.GRAYS, width=width, height=height, length=1)
-        frame = blank.get_frame(0).copy()
-        for index, plane in enumerate(planes):
-            np.asarray(frame[index])[:] = plane / 255.0
-        source = core.std.ModifyFrame(blank, blank, lambda n, f: frame)
         first, second = _strengths(name, noisy, sigma)
 
         def call():
@@ -104,10 +116,6 @@ def _bm3dcpu(name, steps, search):
             if color:
                 final = core.bm3d.OPP2RGB(final, sample=1)
             return final.get_frame(0)
-
-        def finish(out):
-            result = [np.array(out[index]) * 255.0 for index in range(len(planes))]
-            return np.stack(result, axis=-1) if color else result[0]
 
         return call, finish
 
@@ -137,25 +145,10 @@ def _opencv(noisy, sigma):
 
 
 def _nlm_ispc(noisy, sigma):
-    import vapoursynth as vs
-
-    core = vs.core
-    core.num_threads = 1
-    color = noisy.ndim == 3
-    planes = [noisy[..., c] for c in range(3)] if color else [noisy]
-    height, width = planes[0].shape
-    blank = core.std.BlankClip(format=vs.RGBS if color else vs.GRAYS, width=width, height=height, length=1)
-    frame = blank.get_frame(0).copy()
-    for index, plane in enumerate(planes):
-        np.asarray(frame[index])[:] = plane / 255.0
-    source = core.std.ModifyFrame(blank, blank, lambda n, f: frame)
+    core, source, finish = _vapoursynth(noisy)
     (h,) = _strengths("nlm-ispc", noisy, sigma)
     # A new graph each time: VapourSynth would answer the same one from its cache.
     call = lambda: core.nlm_ispc.NLMeans(source, d=0, a=10, s=3, h=h).get_frame(0)
-
-    def finish(out):
-        result = [np.array(out[index]) * 255.0 for index in range(len(planes))]
-        return np.stack(result, axis=-1) if color else result[0]
 
     return call, finish
 

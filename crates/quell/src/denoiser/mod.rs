@@ -10,7 +10,7 @@ pub use builder::{DenoiserBuilder, Sigma};
 use job::ISOLINE_COLORS;
 pub use job::Job;
 pub(crate) use job::{Guide, Shape, nlm_params};
-pub(crate) use samples::isoline_samples;
+pub(crate) use samples::{bm3d_samples, isoline_samples};
 
 use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
 use crate::method::Method;

@@ -4,7 +4,7 @@ use super::builder::check_positive;
 use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_planes};
 use crate::device::{Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::typical_range;
-use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, isoline};
+use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, bm3d, isoline};
 
 impl Denoiser {
     /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
@@ -49,25 +49,16 @@ impl Denoiser {
         if let Some(n) = to.iter().map(SamplesMut::len).find(|n| *n != width * height) {
             return Err(Error::Shape(format!("{n} samples cannot take a {width} x {height} plane")));
         }
-        let encoding = |color| Encoding { white, color };
-        let (params, plan) = match &job {
-            Job::Bm3d { params, plan } => (params, plan),
+        match &job {
+            Job::Bm3d { params, plan } => {
+                bm3d_samples(&*self.backend, params.color, plan, white, from, to, control)
+            }
             Job::Nlm { plan, .. } => {
                 let mut sequence = self.backend.nlm(plan)?;
                 sequence.push(&Input { planes: from, guide: &[] }, control)?;
-                return sequence.pull(to, control);
+                sequence.pull(to, control)
             }
-            Job::Isoline { plan, .. } => return isoline_samples(&*self.backend, plan, from, to, control),
-        };
-        match (from.len(), params.color) {
-            (1, _) => self.backend.bm3d_samples(plan, from, encoding(None), to, control),
-            (_, ColorMode::Independent) => {
-                std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
-                    let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
-                    self.backend.bm3d_samples(plan, from, encoding(None), to, &control.section(i, 3))
-                })
-            }
-            (_, mode) => self.backend.bm3d_samples(plan, from, encoding(Some(mode)), to, control),
+            Job::Isoline { plan, .. } => isoline_samples(&*self.backend, plan, from, to, control),
         }
     }
 
@@ -174,6 +165,29 @@ impl Denoiser {
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
         self.plan(sigma, &Shape { width, height, channels, guide: Guide::Own, white, range })
+    }
+}
+
+/// Filters samples by BM3D: grey, colours in the space they ask for, or every plane on its own.
+pub(crate) fn bm3d_samples(
+    backend: &dyn Backend,
+    color: ColorMode,
+    plan: &bm3d::Plan,
+    white: f32,
+    from: &[Samples<'_>],
+    to: &mut [SamplesMut<'_>],
+    control: &Control,
+) -> Result<()> {
+    let encoding = |color| Encoding { white, color };
+    match (from.len(), color) {
+        (1, _) => backend.bm3d_samples(plan, from, encoding(None), to, control),
+        (_, ColorMode::Independent) => {
+            std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
+                let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
+                backend.bm3d_samples(plan, from, encoding(None), to, &control.section(i, 3))
+            })
+        }
+        (_, mode) => backend.bm3d_samples(plan, from, encoding(Some(mode)), to, control),
     }
 }
 

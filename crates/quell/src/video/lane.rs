@@ -8,8 +8,8 @@ use rayon::prelude::*;
 
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Guide, Job, Shape, isoline_samples, nlm_params};
-use crate::device::{Encoding, Input, SampleBuffer, Samples, SamplesMut, Sequence};
+use crate::denoiser::{Denoiser, Guide, Job, Shape, bm3d_samples, isoline_samples, nlm_params};
+use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::method::Method;
 use crate::nlm::Chroma;
 use crate::noise::correlated::Whitening;
@@ -155,10 +155,9 @@ impl Lane {
         let filter: Box<dyn Sequence> = match Job::new(&denoiser.spec, &shape, noise)? {
             Job::Nlm { plan, .. } => denoiser.backend.nlm(&plan)?,
             Job::Bm3d { plan, params } => {
-                let color = (planes.len() == 3).then_some(params.color);
-                let (backend, encoding) = (denoiser.backend.clone(), Encoding { white: format.white, color });
+                let (backend, white) = (denoiser.backend.clone(), format.white);
                 let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
-                    backend.bm3d_samples(&plan, from, encoding, to, control)
+                    bm3d_samples(&*backend, params.color, &plan, white, from, to, control)
                 };
                 Box::new(Single::new(filter))
             }

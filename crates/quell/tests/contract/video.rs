@@ -174,3 +174,19 @@ fn frames_of_another_size_are_refused() {
     // The stream itself is unharmed.
     assert!(stream.push(frame(&format, 1)).unwrap().is_some());
 }
+
+#[test]
+fn bm3d_filters_every_colour_in_every_mode() {
+    let format = VideoFormat::with_bits(40, 36, Layout::Rgb, 8).unwrap();
+    let noisy = frame(&format, 1);
+    for mode in quell::ColorMode::ALL {
+        let denoiser = Denoiser::bm3d(bm3d::Profile::Fast).sigma(20.0).color(mode).device(Device::Cpu);
+        let denoiser = denoiser.build().unwrap();
+        let got = denoiser.stream(format).unwrap().push(noisy.clone()).unwrap().unwrap();
+        let mut want = format.frame();
+        let from: Vec<Samples<'_>> = noisy.planes.iter().map(SampleBuffer::view).collect();
+        let mut to: Vec<_> = want.planes.iter_mut().map(SampleBuffer::view_mut).collect();
+        denoiser.denoise_samples(40, 36, 255.0, &from, &mut to, &quell::Control::new()).unwrap();
+        assert_eq!(got, want, "{mode:?}");
+    }
+}

@@ -9,6 +9,7 @@ pub(crate) mod cache;
 mod clock;
 mod device;
 mod growing;
+pub(crate) mod isoline;
 mod library;
 pub(crate) mod nlm;
 pub(crate) mod notice;

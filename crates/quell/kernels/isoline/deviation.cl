@@ -1,0 +1,137 @@
+// PI-LD: from every pixel a line in every direction, each lengthened by the best segment that turns little and fits. A
+// work-item takes a pixel.
+//
+// Options beside those of likelihood.cl: MAPS (1: directions and lengths are wanted), TILED (1: local memory has room
+// for all that lines can reach).
+
+#define COLUMNS 32
+#define ROWS 8
+#define ITEMS (COLUMNS * ROWS)
+#define LONGEST (1 + SEGMENTS * PIXELS)
+// Directions to either side, of which no two are the same.
+#define ASIDE_MOST MIN(TURN, DIRECTIONS / 2 - 1)
+
+#if TILED
+#define AROUND (LENGTH * SEGMENTS + THICKNESS / 2)
+#define PITCH (COLUMNS + 2 * AROUND)
+#define TILE_ROWS (ROWS + 2 * AROUND)
+#define FROM LOCAL_PTR const float*
+#define SAMPLE_AT(y, x, to) from[((y) - y0) * PITCH + (x) - x0 + (to)]
+#define STEP(dy, dx) ((dy) * PITCH + (dx))
+#else
+#define TILE_ROWS 1
+#define PITCH 1
+#define FROM GLOBAL const float*
+#define SAMPLE_AT(y, x, to) \
+  (from[MIN(MAX((y) + ((to) >> 8), 0), height - 1) * width + MIN(MAX((x) + ((to) & 255) - 128, 0), width - 1)] - middle)
+#define STEP(dy, dx) ((dy) * 256 + (dx) + 128)
+#endif
+
+// Exact where it is compared: floats are as long as n^2 128^2 is below 2^24.
+#if WHOLE && LONGEST > 31
+typedef uint spread_t;
+#define SPREAD(n, s) whole_spread(n, s)
+#else
+typedef float spread_t;
+#define SPREAD(n, s) spread(n, s)
+#endif
+
+FN sums_t segment(FROM from, LOCAL_PTR const int* steps, int y, int x, int y0, int x0, int width, int height,
+                  float middle, int d) {
+  sums_t s;
+  s.x = s.x2 = 0.0f;
+  UNROLL for (int i = 0; i < PIXELS; i++) {
+    const float v = SAMPLE_AT(y, x, steps[d * PIXELS + i]);
+    s.x += v;
+    s.x2 = FMA(v, v, s.x2);
+  }
+  return s;
+}
+
+KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT tests,
+                                GLOBAL float* RESTRICT out, GLOBAL float* RESTRICT maps, int group_row, int width,
+                                int height, float middle) {
+  LOCAL float tile[TILE_ROWS * PITCH];
+  LOCAL int steps[DIRECTIONS * PIXELS], ends[DIRECTIONS];
+  const int x0 = GROUP_X * COLUMNS, y0 = (GROUP_Y + group_row) * ROWS, pixels = width * height;
+  for (int i = ITEM; i < DIRECTIONS * PIXELS; i += ITEMS)
+    steps[i] = STEP(SEGMENT_Y(i / PIXELS, i % PIXELS), SEGMENT_X(i / PIXELS, i % PIXELS));
+  if (ITEM < DIRECTIONS) ends[ITEM] = offsets[END(ITEM)] * 256 + offsets[END(ITEM) + 1] + 128;
+#if TILED
+  LOAD_TILE(tile, z, x0 - AROUND, y0 - AROUND, PITCH, TILE_ROWS, middle);
+  FROM from = tile + AROUND * PITCH + AROUND;
+#else
+  FROM from = z;
+#endif
+  BARRIER();
+  const int at_x = x0 + ITEM % COLUMNS, at_y = y0 + ITEM / COLUMNS;
+  if (at_x >= width || at_y >= height) return;
+  const int start = at_y * width + at_x;
+  const sums_t centre = one(z[start] - middle);
+
+  // Of the longest lines the one with the smallest variance.
+  int longest = 0, direction = 0;
+  spread_t least = 0;
+  float mean = 0.0f;
+#if CHANNELS > 1
+  float sum[CHANNELS];
+#endif
+  // Planes beside luma follow its line, which is walked once more for them.
+  NO_UNROLL for (int round = 0; round < (CHANNELS > 1 ? DIRECTIONS + 1 : DIRECTIONS); round++) {
+    const int again = CHANNELS > 1 && round == DIRECTIONS;
+    const int d = again ? direction : round;
+    int last = d, count = 1, y = at_y, x = at_x;
+    sums_t line = add(centre, segment(from, steps, y, x, y0, x0, width, height, middle, d));
+#if CHANNELS > 1
+    UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] = z[c * pixels + start];
+#endif
+    for (;;) {
+#if CHANNELS > 1
+      for (int i = 0; again && i < PIXELS; i++) {
+        const int to_y = MIN(MAX(y + SEGMENT_Y(last, i), 0), height - 1);
+        const int to_x = MIN(MAX(x + SEGMENT_X(last, i), 0), width - 1);
+        UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] += z[c * pixels + to_y * width + to_x];
+      }
+#endif
+      if (count == SEGMENTS) break;
+      y = MIN(MAX(y + (ends[last] >> 8), 0), height - 1);
+      x = MIN(MAX(x + (ends[last] & 255) - 128, 0), width - 1);
+      const float n = (float)(1 + count * PIXELS);
+      int found = -1;
+      spread_t smallest = 0;
+      sums_t longer = line;
+      for (int q = -ASIDE_MOST; q <= ASIDE_MOST; q++) {
+        const int next = (last + q + DIRECTIONS) % DIRECTIONS;
+        const sums_t more = segment(from, steps, y, x, y0, x0, width, height, middle, next), with = add(line, more);
+        const spread_t s = SPREAD(n + (float)PIXELS, with);
+        if ((found < 0 || s < smallest) && one_level(n, line, (float)PIXELS, more, tests + TEST * (count - 1))) {
+          found = next;
+          smallest = s;
+          longer = with;
+        }
+      }
+      if (found < 0) break;
+      line = longer;
+      last = found;
+      count++;
+    }
+    if (again) break;
+    const float n = (float)(1 + count * PIXELS);
+    const spread_t s = SPREAD(n, line);
+    if (count > longest || (count == longest && s < least)) {
+      longest = count;
+      least = s;
+      direction = d;
+      mean = DIVIDE(line.x, n);
+    }
+  }
+  out[start] = mean + middle;
+  const float n = (float)(1 + longest * PIXELS);
+#if CHANNELS > 1
+  UNROLL for (int c = 1; c < CHANNELS; c++) out[c * pixels + start] = DIVIDE(sum[c], n);
+#endif
+#if MAPS
+  maps[start] = (float)direction;
+  maps[pixels + start] = n;
+#endif
+}

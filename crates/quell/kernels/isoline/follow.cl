@@ -1,0 +1,56 @@
+// PI-PD's second kernel: lines that follow the directions found beforehand. A work-item takes a pixel.
+//
+// Options beside those of likelihood.cl: MAPS (1: directions and lengths are wanted).
+
+#define ITEMS 256
+#define ROWS (ITEMS / 32)
+
+KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t* RESTRICT best,
+                             GLOBAL const float* RESTRICT others, GLOBAL const float* RESTRICT tests,
+                             GLOBAL float* RESTRICT out, GLOBAL float* RESTRICT maps, int pitch, int plane, int width,
+                             int height, float middle) {
+  LOCAL int end_y[DIRECTIONS], end_x[DIRECTIONS];
+  if (ITEM < DIRECTIONS) {
+    end_y[ITEM] = offsets[END(ITEM)];
+    end_x[ITEM] = offsets[END(ITEM) + 1];
+  }
+  BARRIER();
+  int x = GROUP_X * 32 + ITEM % 32, y = GROUP_Y * ROWS + ITEM / 32;
+  if (x >= width || y >= height) return;
+  const int start = y * width + x, pixels = width * height;
+  int there = y * pitch + x;
+  best_t b = best[there];
+  const int first = BEST_DIRECTION(b);
+  int last = first;
+  sums_t line, more;
+  BEST_SUMS(b, more);
+  line = add(one(z[start] - middle), more);
+#if CHANNELS > 1
+  float sum[CHANNELS];
+  UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] = z[c * pixels + start] + others[(c - 1) * plane + there];
+#endif
+  float n = (float)(1 + PIXELS);
+  for (int k = 1; k < SEGMENTS; k++) {
+    y = MIN(MAX(y + end_y[last], 0), height - 1);
+    x = MIN(MAX(x + end_x[last], 0), width - 1);
+    there = y * pitch + x;
+    b = best[there];
+    const int next = BEST_DIRECTION(b), apart = next > last ? next - last : last - next;
+    BEST_SUMS(b, more);
+    if (MIN(apart, DIRECTIONS - apart) > TURN || !one_level(n, line, (float)PIXELS, more, tests + TEST * (k - 1))) break;
+    line = add(line, more);
+#if CHANNELS > 1
+    UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] += others[(c - 1) * plane + there];
+#endif
+    n += (float)PIXELS;
+    last = next;
+  }
+  out[start] = DIVIDE(line.x, n) + middle;
+#if CHANNELS > 1
+  UNROLL for (int c = 1; c < CHANNELS; c++) out[c * pixels + start] = DIVIDE(sum[c], n);
+#endif
+#if MAPS
+  maps[start] = (float)first;
+  maps[pixels + start] = n;
+#endif
+}

@@ -1,0 +1,5 @@
+//! Isoline filters on a GPU.
+
+mod lines;
+#[cfg(test)]
+pub(crate) mod lines_tests;

@@ -1,8 +1,8 @@
 // PI-LD: from every pixel a line in every direction, each lengthened by the best segment that turns little and fits. A
 // work-item takes a pixel.
 //
-// Options beside those of likelihood.cl: MAPS (1: directions and lengths are wanted), TILED (1: local memory has room
-// for all that lines can reach).
+// Options beside those of likelihood.cl: SEGMENTS (most of a line), TURN, TILED (1: local memory has room for all that
+// lines can reach).
 
 #define COLUMNS 32
 #define ROWS 8
@@ -12,9 +12,9 @@
 #define ASIDE_MOST MIN(TURN, DIRECTIONS / 2 - 1)
 
 #if TILED
-#define AROUND (LENGTH * SEGMENTS + THICKNESS / 2)
-#define PITCH (COLUMNS + 2 * AROUND)
-#define TILE_ROWS (ROWS + 2 * AROUND)
+#define REACH (LENGTH * SEGMENTS + THICKNESS / 2)
+#define PITCH (COLUMNS + 2 * REACH)
+#define TILE_ROWS (ROWS + 2 * REACH)
 #define FROM LOCAL_PTR const float*
 #define SAMPLE_AT(y, x, to) from[((y) - y0) * PITCH + (x) - x0 + (to)]
 #define STEP(dy, dx) ((dy) * PITCH + (dx))
@@ -23,12 +23,12 @@
 #define PITCH 1
 #define FROM GLOBAL const float*
 #define SAMPLE_AT(y, x, to) \
-  (from[MIN(MAX((y) + ((to) >> 8), 0), height - 1) * width + MIN(MAX((x) + ((to) & 255) - 128, 0), width - 1)] - middle)
+  (from[inside((y) + ((to) >> 8), height) * width + inside((x) + ((to) & 255) - 128, width)] - middle)
 #define STEP(dy, dx) ((dy) * 256 + (dx) + 128)
 #endif
 
 // Exact where it is compared: floats are as long as n^2 128^2 is below 2^24.
-#if WHOLE && LONGEST > 31
+#if EXACT && LONGEST > 31
 typedef uint spread_t;
 #define SPREAD(n, s) whole_spread(n, s)
 #else
@@ -49,17 +49,17 @@ FN sums_t segment(FROM from, LOCAL_PTR const int* steps, int y, int x, int y0, i
 }
 
 KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT tests,
-                                GLOBAL float* RESTRICT out, GLOBAL float* RESTRICT maps, int group_row, int width,
-                                int height, float middle) {
+                                GLOBAL SAMPLE* RESTRICT out, int group_row, int width, int height, float middle,
+                                float white) {
   LOCAL float tile[TILE_ROWS * PITCH];
   LOCAL int steps[DIRECTIONS * PIXELS], ends[DIRECTIONS];
   const int x0 = GROUP_X * COLUMNS, y0 = (GROUP_Y + group_row) * ROWS, pixels = width * height;
   for (int i = ITEM; i < DIRECTIONS * PIXELS; i += ITEMS)
-    steps[i] = STEP(SEGMENT_Y(i / PIXELS, i % PIXELS), SEGMENT_X(i / PIXELS, i % PIXELS));
-  if (ITEM < DIRECTIONS) ends[ITEM] = offsets[END(ITEM)] * 256 + offsets[END(ITEM) + 1] + 128;
+    steps[i] = STEP(segment_y[i], segment_x[i]);
+  if (ITEM < DIRECTIONS) ends[ITEM] = segment_y[END(ITEM)] * 256 + segment_x[END(ITEM)] + 128;
 #if TILED
-  LOAD_TILE(tile, z, x0 - AROUND, y0 - AROUND, PITCH, TILE_ROWS, middle);
-  FROM from = tile + AROUND * PITCH + AROUND;
+  LOAD_CENTRED(tile, z, x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, middle);
+  FROM from = tile + REACH * PITCH + REACH;
 #else
   FROM from = z;
 #endif
@@ -88,14 +88,14 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
     for (;;) {
 #if CHANNELS > 1
       for (int i = 0; again && i < PIXELS; i++) {
-        const int to_y = MIN(MAX(y + SEGMENT_Y(last, i), 0), height - 1);
-        const int to_x = MIN(MAX(x + SEGMENT_X(last, i), 0), width - 1);
+        const int to_y = inside(y + segment_y[last * PIXELS + i], height);
+        const int to_x = inside(x + segment_x[last * PIXELS + i], width);
         UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] += z[c * pixels + to_y * width + to_x];
       }
 #endif
       if (count == SEGMENTS) break;
-      y = MIN(MAX(y + (ends[last] >> 8), 0), height - 1);
-      x = MIN(MAX(x + (ends[last] & 255) - 128, 0), width - 1);
+      y = inside(y + (ends[last] >> 8), height);
+      x = inside(x + (ends[last] & 255) - 128, width);
       const float n = (float)(1 + count * PIXELS);
       int found = -1;
       spread_t smallest = 0;
@@ -125,13 +125,13 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
       mean = DIVIDE(line.x, n);
     }
   }
-  out[start] = mean + middle;
   const float n = (float)(1 + longest * PIXELS);
+#if WANTED
+  out[start] = WANTED == 1 ? (float)direction : n;
+#else
+  STORE_SAMPLE(out, start, mean + middle);
 #if CHANNELS > 1
-  UNROLL for (int c = 1; c < CHANNELS; c++) out[c * pixels + start] = DIVIDE(sum[c], n);
+  UNROLL for (int c = 1; c < CHANNELS; c++) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum[c], n));
 #endif
-#if MAPS
-  maps[start] = (float)direction;
-  maps[pixels + start] = n;
 #endif
 }

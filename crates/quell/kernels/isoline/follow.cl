@@ -1,18 +1,18 @@
 // PI-PD's second kernel: lines that follow the directions found beforehand. A work-item takes a pixel.
 //
-// Options beside those of likelihood.cl: MAPS (1: directions and lengths are wanted).
+// Options beside those of likelihood.cl: SEGMENTS (most of a line), TURN.
 
 #define ITEMS 256
 #define ROWS (ITEMS / 32)
 
 KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t* RESTRICT best,
                              GLOBAL const float* RESTRICT others, GLOBAL const float* RESTRICT tests,
-                             GLOBAL float* RESTRICT out, GLOBAL float* RESTRICT maps, int pitch, int plane, int width,
-                             int height, float middle) {
+                             GLOBAL SAMPLE* RESTRICT out, int pitch, int plane, int width, int height, float middle,
+                             float white) {
   LOCAL int end_y[DIRECTIONS], end_x[DIRECTIONS];
   if (ITEM < DIRECTIONS) {
-    end_y[ITEM] = offsets[END(ITEM)];
-    end_x[ITEM] = offsets[END(ITEM) + 1];
+    end_y[ITEM] = segment_y[END(ITEM)];
+    end_x[ITEM] = segment_x[END(ITEM)];
   }
   BARRIER();
   int x = GROUP_X * 32 + ITEM % 32, y = GROUP_Y * ROWS + ITEM / 32;
@@ -31,8 +31,8 @@ KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t
 #endif
   float n = (float)(1 + PIXELS);
   for (int k = 1; k < SEGMENTS; k++) {
-    y = MIN(MAX(y + end_y[last], 0), height - 1);
-    x = MIN(MAX(x + end_x[last], 0), width - 1);
+    y = inside(y + end_y[last], height);
+    x = inside(x + end_x[last], width);
     there = y * pitch + x;
     b = best[there];
     const int next = BEST_DIRECTION(b), apart = next > last ? next - last : last - next;
@@ -45,12 +45,12 @@ KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t
     n += (float)PIXELS;
     last = next;
   }
-  out[start] = DIVIDE(line.x, n) + middle;
+#if WANTED
+  out[start] = WANTED == 1 ? (float)first : n;
+#else
+  STORE_SAMPLE(out, start, DIVIDE(line.x, n) + middle);
 #if CHANNELS > 1
-  UNROLL for (int c = 1; c < CHANNELS; c++) out[c * pixels + start] = DIVIDE(sum[c], n);
+  UNROLL for (int c = 1; c < CHANNELS; c++) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum[c], n));
 #endif
-#if MAPS
-  maps[start] = (float)first;
-  maps[pixels + start] = n;
 #endif
 }

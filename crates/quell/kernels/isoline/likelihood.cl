@@ -1,15 +1,16 @@
 // What the paper's filters share: the segments, and the test whether two sets of pixels share one level.
 //
-// Sums are of samples less the middle of the scale. With WHOLE samples from 0 to 255 (middle 128) everything is exact,
-// and so directions and lengths are those of the reference: sums of so few are below 2^24, and where rounding could
-// decide a test it is made in integers. Other samples are rounded as the processor rounds them, or less.
+// Sums are of samples less the middle of the scale. If luma has whole samples from 0 to 255 (EXACT, middle 128) so are
+// they, and directions and lengths are those of the reference: sums of so few are below 2^24, and where rounding could
+// decide a test it is made in integers. Other samples are rounded, as on the processor.
 //
-// Options: DIRECTIONS, LENGTH, THICKNESS, OFFSETS (rows and columns of every direction's pixels), SEGMENTS (most of a
-// line), TURN, CHANNELS, WHOLE (0 or 1), NEAR (sides of a test that differ by less than this part of them are near).
+// Options beside those of common.cl: DIRECTIONS, LENGTH, THICKNESS; SEGMENT_Y and SEGMENT_X, the pixels of every
+// direction's segment; CHANNELS; EXACT; NEAR (sides of a test that differ by less than this part of them are near);
+// WANTED (0: the planes, as samples; else a map, as floats: 1 directions, 2 lengths, 3 edges).
 
 #define PIXELS (LENGTH * THICKNESS)
-// Pixels beyond the first that a segment covers.
-#define REACH (LENGTH + THICKNESS / 2)
+// Pixels around the first that a segment covers.
+#define AROUND (LENGTH + THICKNESS / 2)
 
 #if defined(__OPENCL_VERSION__)
 #define MUL_HI(a, b) mul_hi((a), (b))
@@ -29,15 +30,12 @@
 #define ABS(v) fabsf(v)
 #endif
 
-TABLE int offsets[2 * DIRECTIONS * LENGTH] = {OFFSETS};
+TABLE int segment_y[DIRECTIONS * PIXELS] = SEGMENT_Y;
+TABLE int segment_x[DIRECTIONS * PIXELS] = SEGMENT_X;
 
-// Pixel i of a segment, thick ones three by three: its row and column.
-#define ALONG(d, i) (2 * ((d) * LENGTH + (i) / THICKNESS))
-#define END(d) (2 * ((d) * LENGTH + LENGTH - 1))
-#define FLAT(d) (offsets[END(d) + 1] * offsets[END(d) + 1] >= offsets[END(d)] * offsets[END(d)])
-#define ASIDE(i) ((i) % THICKNESS - THICKNESS / 2)
-#define SEGMENT_Y(d, i) (offsets[ALONG(d, i)] + (FLAT(d) ? ASIDE(i) : 0))
-#define SEGMENT_X(d, i) (offsets[ALONG(d, i) + 1] + (FLAT(d) ? 0 : ASIDE(i)))
+// Pixel k of a segment without its thickness, and its last.
+#define THIN(d, k) ((d) * PIXELS + (k) * THICKNESS + THICKNESS / 2)
+#define END(d) THIN(d, LENGTH - 1)
 
 // Sum, and sum of squares, of some pixels (Cx, Cx2).
 typedef struct {
@@ -77,10 +75,10 @@ FN uint whole_spread(float n, sums_t s) {
 // spread of all * n m / ((n + m) ratio) < m spread of a + n spread of b.
 FN int one_level(float n, sums_t a, float m, sums_t b, GLOBAL const float* RESTRICT test) {
   const sums_t both = add(a, b);
-  const float all = FMAX(spread(n + m, both), test[1]) * test[0];
+  const float together = FMAX(spread(n + m, both), test[1]) * test[0];
   const float within = FMAX(FMA(m, spread(n, a), n * spread(m, b)), test[2]);
-#if WHOLE
-  if (ABS(all - within) <= NEAR * within) {
+#if EXACT
+  if (ABS(together - within) <= NEAR * within) {
     const uint s = whole_spread(n + m, both);
     const ulong w = (ulong)m * whole_spread(n, a) + (ulong)n * whole_spread(m, b);
     if (s > 0 && w > 0) {
@@ -91,12 +89,12 @@ FN int one_level(float n, sums_t a, float m, sums_t b, GLOBAL const float* RESTR
     }
   }
 #endif
-  return all < within;
+  return together < within;
 }
 
 // The sums over each pixel's best segment, and its direction. Sums of squares of whole samples leave the last five bits
 // of a float free.
-#if WHOLE
+#if EXACT
 typedef uint2 best_t;
 #define BEST_SUMS(b, s) ((s).x = TO_FLOAT((b).x), (s).x2 = TO_FLOAT((b).y & ~31u))
 #define BEST_DIRECTION(b) ((int)((b).y & 31u))
@@ -108,10 +106,10 @@ typedef uint4 best_t;
 #define SET_BEST(b, s, d) ((b).x = AS_UINT((s).x), (b).y = AS_UINT((s).x2), (b).z = (uint)(d), (b).w = 0u)
 #endif
 
-// Samples into local memory, beyond the borders those of the edge.
-#define LOAD_TILE(tile, plane, x0, y0, columns, rows, middle)                                       \
-  for (int r_ = ITEM / 32; r_ < (rows); r_ += ITEMS / 32) {                                         \
-    GLOBAL const float* row_ = (plane) + MIN(MAX((y0) + r_, 0), height - 1) * width;                \
-    for (int c_ = ITEM % 32; c_ < (columns); c_ += 32)                                              \
-      (tile)[r_ * (columns) + c_] = row_[MIN(MAX((x0) + c_, 0), width - 1)] - (middle);             \
+// Samples less the middle into local memory, beyond the borders those of the edge.
+#define LOAD_CENTRED(tile, plane, x0, y0, columns, rows, middle)                 \
+  for (int r_ = ITEM / 32; r_ < (rows); r_ += ITEMS / 32) {                      \
+    GLOBAL const float* row_ = (plane) + inside((y0) + r_, height) * width;      \
+    for (int c_ = ITEM % 32; c_ < (columns); c_ += 32)                           \
+      (tile)[r_ * (columns) + c_] = row_[inside((x0) + c_, width)] - (middle);   \
   }

@@ -17,8 +17,8 @@
 #endif
 
 #define ITEMS (COLUMNS * (ROWS / STRIP))
-#define PITCH (COLUMNS + 2 * REACH)
-#define TILE_ROWS (ROWS + 2 * REACH)
+#define PITCH (COLUMNS + 2 * AROUND)
+#define TILE_ROWS (ROWS + 2 * AROUND)
 
 KERNEL(ITEMS) isoline_segments(GLOBAL const float* RESTRICT z, GLOBAL best_t* RESTRICT best,
                                GLOBAL float* RESTRICT others, int pitch, int plane, int width, int height,
@@ -26,10 +26,10 @@ KERNEL(ITEMS) isoline_segments(GLOBAL const float* RESTRICT z, GLOBAL best_t* RE
   LOCAL float tile[TILE_ROWS * PITCH];
   const int column = ITEM % COLUMNS, strip = ITEM / COLUMNS * STRIP;
   const int x0 = GROUP_X * COLUMNS, y0 = GROUP_Y * ROWS;
-  LOAD_TILE(tile, z, x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, middle);
+  LOAD_CENTRED(tile, z, x0 - AROUND, y0 - AROUND, PITCH, TILE_ROWS, middle);
   BARRIER();
 
-  LOCAL_PTR const float* own = tile + (strip + REACH) * PITCH + column + REACH;
+  LOCAL_PTR const float* own = tile + (strip + AROUND) * PITCH + column + AROUND;
   float least[STRIP];
   sums_t sums[STRIP];
   int direction[STRIP];
@@ -39,7 +39,7 @@ KERNEL(ITEMS) isoline_segments(GLOBAL const float* RESTRICT z, GLOBAL best_t* RE
     UNROLL for (int r = 0; r < STRIP; r++) {
       sums_t s;
       UNROLL for (int i = 0; i < PIXELS; i++) {
-        const float v = own[(r + SEGMENT_Y(d, i)) * PITCH + SEGMENT_X(d, i)];
+        const float v = own[(r + segment_y[d * PIXELS + i]) * PITCH + segment_x[d * PIXELS + i]];
         s.x = i == 0 ? v : s.x + v;
         s.x2 = i == 0 ? v * v : FMA(v, v, s.x2);
       }
@@ -63,12 +63,12 @@ KERNEL(ITEMS) isoline_segments(GLOBAL const float* RESTRICT z, GLOBAL best_t* RE
   // The other planes follow luma.
   NO_UNROLL for (int c = 1; c < CHANNELS; c++) {
     BARRIER();
-    LOAD_TILE(tile, z + c * (width * height), x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, 0.0f);
+    LOAD_CENTRED(tile, z + c * (width * height), x0 - AROUND, y0 - AROUND, PITCH, TILE_ROWS, 0.0f);
     BARRIER();
     UNROLL for (int r = 0; r < STRIP; r++) {
       const int d = direction[r];
       float sum = 0.0f;
-      for (int i = 0; i < PIXELS; i++) sum += own[(r + SEGMENT_Y(d, i)) * PITCH + SEGMENT_X(d, i)];
+      for (int i = 0; i < PIXELS; i++) sum += own[(r + segment_y[d * PIXELS + i]) * PITCH + segment_x[d * PIXELS + i]];
       others[(c - 1) * plane + to + r * pitch] = sum;
     }
   }

@@ -1,26 +1,23 @@
 // The edge detector of the hybrid filter: eight segments around a pixel, split five (with the pixel) to three in eight
-// ways. A work-item takes a pixel.
-//
-// Options beside those of likelihood.cl: MAPS (1: lengths are wanted), COUNT (1: the result is the number of edges).
+// ways. A work-item takes a pixel. What lines made is replaced where there is at most one edge.
 
 #define ITEMS 256
 #define COLUMNS 32
 #define ROWS (ITEMS / COLUMNS)
 #define PITCH (COLUMNS + 2 * LENGTH)
 #define TILE_ROWS (ROWS + 2 * LENGTH)
-#define ARM(i, k) (own[offsets[2 * ((i) * (DIRECTIONS / 8) * LENGTH + (k))] * PITCH + \
-                       offsets[2 * ((i) * (DIRECTIONS / 8) * LENGTH + (k)) + 1]])
+#define ARM(i, k) \
+  own[segment_y[THIN((i) * (DIRECTIONS / 8), k)] * PITCH + segment_x[THIN((i) * (DIRECTIONS / 8), k)]]
 
 KERNEL(ITEMS) isoline_star(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT test,
-                           GLOBAL float* RESTRICT out, GLOBAL float* RESTRICT maps, int width, int height,
-                           float middle) {
+                           GLOBAL SAMPLE* RESTRICT out, int width, int height, float middle, float white) {
   LOCAL float tile[TILE_ROWS * PITCH];
   const int x0 = GROUP_X * COLUMNS, y0 = GROUP_Y * ROWS, pixels = width * height;
   const int x = x0 + ITEM % COLUMNS, y = y0 + ITEM / COLUMNS, start = y * width + x;
   LOCAL_PTR const float* own = tile + (ITEM / COLUMNS + LENGTH) * PITCH + ITEM % COLUMNS + LENGTH;
-  LOAD_TILE(tile, z, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, middle);
+  LOAD_CENTRED(tile, z, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, middle);
   BARRIER();
-  sums_t arms[8], all = one(own[0]);
+  sums_t arms[8], total = one(own[0]);
   UNROLL for (int i = 0; i < 8; i++) {
     arms[i] = one(ARM(i, 0));
     UNROLL for (int k = 1; k < LENGTH; k++) {
@@ -28,44 +25,43 @@ KERNEL(ITEMS) isoline_star(GLOBAL const float* RESTRICT z, GLOBAL const float* R
       arms[i].x += v;
       arms[i].x2 = FMA(v, v, arms[i].x2);
     }
-    all = add(all, arms[i]);
+    total = add(total, arms[i]);
   }
   int count = 0, side = 0;
   UNROLL for (int i = 0; i < 8; i++) {
     const sums_t low = add(add(arms[(i + 5) % 8], arms[(i + 6) % 8]), arms[(i + 7) % 8]);
     sums_t high;
-    high.x = all.x - low.x;
-    high.x2 = all.x2 - low.x2;
+    high.x = total.x - low.x;
+    high.x2 = total.x2 - low.x2;
     if (!one_level((float)(5 * LENGTH + 1), high, (float)(3 * LENGTH), low, test)) {
       count++;
       side = i;
     }
   }
-#if COUNT
-  if (x < width && y < height) out[start] = (float)count;
-#else
-  const int taken = count == 0 ? 8 : 5;
+  const int taken = count == 0 ? 8 : 5, mine = x < width && y < height;
   const float n = (float)(taken * LENGTH + 1);
+#if WANTED == 3
+  if (mine) out[start] = (float)count;
+#elif WANTED == 2
+  if (mine && count < 2) out[start] = n;
+#else
   for (int c = 0; c < CHANNELS; c++) {
     if (c > 0) {
       BARRIER();
-      LOAD_TILE(tile, z + c * pixels, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, 0.0f);
+      LOAD_CENTRED(tile, z + c * pixels, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, 0.0f);
       BARRIER();
-      all.x = own[0];
+      total.x = own[0];
       UNROLL for (int i = 0; i < 8; i++) {
         arms[i].x = ARM(i, 0);
         UNROLL for (int k = 1; k < LENGTH; k++) arms[i].x += ARM(i, k);
-        all.x += arms[i].x;
+        total.x += arms[i].x;
       }
     }
-    float sum = all.x;
+    float sum = total.x;
     // Without the three that are on the other side.
     UNROLL for (int i = 0; i < 8; i++)
       if (taken == 5 && (i - side + 8) % 8 >= 5) sum -= arms[i].x;
-    if (count < 2 && x < width && y < height) out[c * pixels + start] = DIVIDE(sum, n) + (c == 0 ? middle : 0.0f);
+    if (mine && count < 2) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum, n) + (c == 0 ? middle : 0.0f));
   }
-#if MAPS
-  if (count < 2 && x < width && y < height) maps[pixels + start] = n;
-#endif
 #endif
 }

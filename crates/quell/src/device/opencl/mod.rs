@@ -72,8 +72,8 @@ mod tests {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
-    mod isoline_lines {
-        crate::device::gpu::isoline::lines_tests::suite!(super::shared());
+    mod isoline {
+        crate::device::gpu::isoline::tests::suite!(super::shared());
     }
 
     mod conformance {

@@ -1,183 +1,175 @@
-//! PI-LD, PI-PD and the hybrid filter: which kernels, with what, in which order.
+//! PI-LD, PI-PD and the hybrid filter.
 
-use crate::Control;
+use std::sync::Arc;
+
+use super::frames::Frames;
+use super::program::{program, segments};
 use crate::device::gpu::clock::Clock;
-use crate::device::gpu::library::{Library, Loaded};
-use crate::device::gpu::{Arg, GpuResult, Limits, Program, Runtime, Shape, Stop};
-use crate::isoline::{Plan, Variant};
+use crate::device::gpu::library::Loaded;
+use crate::device::gpu::transfer::most;
+use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Program, Runtime, Shape, Stop, buffer, int};
+use crate::device::{SampleFormat, Samples};
+use crate::isoline::{Map, Plan, Variant};
 
-const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
 const LIKELIHOOD: &str = include_str!("../../../../kernels/isoline/likelihood.cl");
 const SEGMENTS: &str = include_str!("../../../../kernels/isoline/segments.cl");
 const FOLLOW: &str = include_str!("../../../../kernels/isoline/follow.cl");
 const STAR: &str = include_str!("../../../../kernels/isoline/star.cl");
 const DEVIATION: &str = include_str!("../../../../kernels/isoline/deviation.cl");
 
-/// Columns and rows of a work-group of the kernels with a pixel for every work-item.
-const TILE: (usize, usize) = (32, 8);
-/// The most that kernels declare of local memory: CUDA allows no more without asking, OpenCL promises no less than 32 KB.
-const LOCAL_BYTES: usize = 48 * 1024;
 /// Two sides of a test that differ by less than this part of them are compared in integers: some times more than their
 /// rounding.
-const NEAR: f32 = 4e-6;
+pub(super) const NEAR: f32 = 4e-6;
+/// Where sums over each pixel's segment are kept with its direction, and those of the other planes.
+const BEST: usize = 0;
+const OTHERS: usize = 1;
+/// Columns and rows of a work-group of the kernels with a pixel for every work-item.
+const TILE: (usize, usize) = (32, 8);
+/// Local memory that kernels may declare; CUDA gives no more without asking.
+const LOCAL_BYTES: usize = 48 * 1024;
 
-/// What is filtered, and room for what is made of it. Planes are tight, one behind the other.
-pub(crate) struct Planes<'a, R: Runtime> {
-    /// The picture.
-    pub(crate) z: &'a R::Buffer,
-    /// Of [`scratch_bytes`] each.
-    pub(crate) scratch: [&'a R::Buffer; 2],
-    /// As many planes as the picture has, or one for the number of edges.
-    pub(crate) out: &'a R::Buffer,
-    /// Planes of directions and of lengths, if they are wanted.
-    pub(crate) maps: Option<&'a R::Buffer>,
+/// Filters the frame into the buffer of the result, as samples of this type.
+pub(super) fn filter<R: Runtime>(
+    all: &mut Frames<R>,
+    to: SampleFormat,
+    clock: &mut Clock<R>,
+) -> Result<(), Stop> {
+    Pass::new(all, None, to)?.run(clock)
 }
 
-/// The paper's filters on a device.
-pub(crate) struct Lines<'a, R: Runtime> {
-    runtime: &'a R,
-    library: &'a Library<R>,
-    queue: &'a R::Queue,
-    pub(super) programs: Programs<'a>,
+/// What the filter knows, as floats into the buffer of the result.
+pub(super) fn map<R: Runtime>(all: &mut Frames<R>, map: Map) -> Result<(), Stop> {
+    let pass = Pass::new(all, Some(map), SampleFormat::F32)?;
+    if map == Map::Edges { Ok(pass.star()?) } else { pass.run(&mut Clock::off()) }
 }
 
-impl<'a, R: Runtime> Lines<'a, R> {
-    /// `whole`: luma has whole samples from 0 to 255, for which results are exact.
-    pub(crate) fn new(
-        runtime: &'a R,
-        library: &'a Library<R>,
-        queue: &'a R::Queue,
-        plan: &'a Plan,
-        whole: bool,
-    ) -> Self {
-        let programs = Programs { plan, whole, maps: false, near: NEAR };
-        Self { runtime, library, queue, programs }
+/// Whether sums of these samples are exact: whole numbers from 0 to 255.
+pub(super) fn is_exact(samples: &Samples<'_>) -> bool {
+    match samples {
+        Samples::U8(_) => true,
+        Samples::U16(_) => false,
+        Samples::F32(v) => v.iter().all(|&v| (0.0..=255.0).contains(&v) && v.fract() == 0.0),
+    }
+}
+
+/// One picture on its way.
+struct Pass<'a, R: Runtime> {
+    all: &'a Frames<R>,
+    programs: Programs<'a>,
+}
+
+impl<'a, R: Runtime> Pass<'a, R> {
+    fn new(all: &'a mut Frames<R>, map: Option<Map>, to: SampleFormat) -> GpuResult<Self> {
+        let (plan, pixels) = (&all.plan, all.pixels());
+        let (pitch, rows) = padded(plan);
+        let words = if all.exact() { 2 } else { 4 };
+        let kept = [words, plan.channels() - 1].map(|n| n * pitch * rows);
+        // Kernels count samples in 32 bits.
+        if kept.iter().any(|&n| i32::try_from(n).is_err()) {
+            return Err(GpuError::OutOfMemory { bytes: 4 * kept[0] });
+        }
+        if plan.variant != Variant::PiLd && map != Some(Map::Edges) {
+            all.make_room([kept[0].div_ceil(pixels), kept[1].div_ceil(pixels), 0, 0])?;
+        }
+        let all: &'a Frames<R> = all;
+        let programs = Programs { plan: &all.plan, exact: all.exact(), near: all.near, map, to };
+        Ok(Self { all, programs })
     }
 
-    /// Filters a picture.
-    pub(crate) fn filter(
-        &mut self,
-        planes: &Planes<'_, R>,
-        clock: &mut Clock<R>,
-        control: &Control,
-    ) -> Result<(), Stop> {
-        self.programs.maps = planes.maps.is_some();
-        let variant = self.programs.plan.variant;
+    fn run(&self, clock: &mut Clock<R>) -> Result<(), Stop> {
+        let (runtime, queue, variant) = (&*self.all.runtime, self.all.queue(), self.programs.plan.variant);
         if variant == Variant::PiLd {
-            self.deviation(planes, control)?;
-            clock.lap(self.runtime, self.queue, "lines")?;
-            return Ok(());
+            self.deviation()?;
+            return Ok(clock.lap(runtime, queue, "lines")?);
         }
-        self.segments(planes)?;
-        clock.lap(self.runtime, self.queue, "directions")?;
-        self.follow(planes)?;
-        clock.lap(self.runtime, self.queue, "lines")?;
-        if variant == Variant::Hybrid {
-            self.star(planes, false)?;
-            clock.lap(self.runtime, self.queue, "edges")?;
+        self.segments()?;
+        clock.lap(runtime, queue, "directions")?;
+        self.follow()?;
+        clock.lap(runtime, queue, "lines")?;
+        if variant == Variant::Hybrid && self.programs.map != Some(Map::Directions) {
+            self.star()?;
+            clock.lap(runtime, queue, "edges")?;
         }
         Ok(())
     }
 
-    /// The number of edges at every pixel, into the first plane of the result.
-    pub(crate) fn edges(&self, planes: &Planes<'_, R>) -> GpuResult<()> {
-        self.star(planes, true)
-    }
-
-    fn segments(&self, planes: &Planes<'_, R>) -> GpuResult<()> {
-        let strips = Strips::new(self.programs.plan, self.runtime.limits());
-        let loaded = self.load(self.programs.segments(&strips), None)?;
-        let mut args = vec![Arg::Buffer(planes.z)];
-        args.extend(planes.scratch.map(Arg::Buffer));
+    fn segments(&self) -> GpuResult<()> {
+        let strips = Strips::new(self.programs.plan, self.all.runtime.limits());
+        let loaded = self.all.program(self.programs.segments(&strips))?;
+        let mut args = vec![self.all.frame()?, self.all.stage(BEST)?, self.all.stage(OTHERS)?];
         args.extend(self.padded());
         args.extend(self.size());
-        let shape = Shape { grid: self.grid((strips.columns, strips.rows)), items: strips.items(), local: 0 };
-        self.runtime.launch(self.queue, loaded.kernel("isoline_segments")?, shape, &args)
+        let tile = (strips.columns, strips.rows);
+        self.all.launch(&loaded, "isoline_segments", tile, 1, strips.items(), &args)
     }
 
-    fn follow(&self, planes: &Planes<'_, R>) -> GpuResult<()> {
-        let loaded = self.load(self.programs.follow(), Some(&lengthening(self.programs.plan)))?;
-        let mut args = vec![Arg::Buffer(planes.z)];
-        args.extend(planes.scratch.map(Arg::Buffer));
-        args.extend([loaded.tables()?, planes.out, planes.maps.unwrap_or(planes.out)].map(Arg::Buffer));
+    fn follow(&self) -> GpuResult<()> {
+        let loaded = self.all.program_with(self.programs.follow(), &lengthening(self.programs.plan))?;
+        let mut args = vec![self.all.frame()?, self.all.stage(BEST)?, self.all.stage(OTHERS)?];
+        args.extend(self.tests_and_out(&loaded)?);
         args.extend(self.padded());
         args.extend(self.size());
-        self.runtime.launch(self.queue, loaded.kernel("isoline_follow")?, self.pixelwise(), &args)
+        args.push(self.white());
+        self.all.launch(&loaded, "isoline_follow", TILE, 1, TILE.0 * TILE.1, &args)
     }
 
-    fn star(&self, planes: &Planes<'_, R>, count: bool) -> GpuResult<()> {
-        let loaded = self.load(self.programs.star(count), Some(&splitting(self.programs.plan)))?;
-        let mut args = vec![Arg::Buffer(planes.z)];
-        args.extend([loaded.tables()?, planes.out, planes.maps.unwrap_or(planes.out)].map(Arg::Buffer));
+    /// The number of edges, or what replaces lines where there are none.
+    fn star(&self) -> GpuResult<()> {
+        let loaded = self.all.program_with(self.programs.star(), &splitting(self.programs.plan))?;
+        let mut args = vec![self.all.frame()?];
+        args.extend(self.tests_and_out(&loaded)?);
         args.extend(self.size());
-        self.runtime.launch(self.queue, loaded.kernel("isoline_star")?, self.pixelwise(), &args)
+        args.push(self.white());
+        self.all.launch(&loaded, "isoline_star", TILE, 1, TILE.0 * TILE.1, &args)
     }
 
-    fn deviation(&self, planes: &Planes<'_, R>, control: &Control) -> Result<(), Stop> {
-        let (plan, limits) = (self.programs.plan, self.runtime.limits());
-        let loaded = self.load(self.programs.deviation(limits), Some(&lengthening(plan)))?;
-        let shape = self.pixelwise();
-        let [columns, rows] = shape.grid;
-        let band = band(plan, limits).clamp(1, rows);
+    fn deviation(&self) -> GpuResult<()> {
+        let (plan, runtime) = (self.programs.plan, &self.all.runtime);
+        let program = self.programs.deviation(runtime.limits());
+        let loaded: Arc<Loaded<R>> = self.all.program_with(program, &lengthening(plan))?;
+        let (columns, rows) = (plan.width.div_ceil(TILE.0), plan.height.div_ceil(TILE.1));
+        let band = band(plan, runtime.limits()).clamp(1, rows);
         for first in (0..rows).step_by(band) {
-            control.check()?;
-            let mut args = vec![Arg::Buffer(planes.z)];
-            args.extend([loaded.tables()?, planes.out, planes.maps.unwrap_or(planes.out)].map(Arg::Buffer));
+            let mut args = vec![self.all.frame()?];
+            args.extend(self.tests_and_out(&loaded)?);
             args.push(int(first));
             args.extend(self.size());
-            let shape = Shape { grid: [columns, band.min(rows - first)], ..shape };
-            self.runtime.launch(self.queue, loaded.kernel("isoline_deviation")?, shape, &args)?;
+            args.push(self.white());
+            let grid = [columns, band.min(rows - first)];
+            let shape = Shape { grid, items: TILE.0 * TILE.1, local: 0 };
+            runtime.launch(self.all.queue(), loaded.kernel("isoline_deviation")?, shape, &args)?;
         }
         Ok(())
     }
 
-    fn load(&self, program: Program, tables: Option<&[f32]>) -> GpuResult<std::sync::Arc<Loaded<R>>> {
-        self.library.get(self.runtime, program, 0, tables)
+    fn tests_and_out<'b>(&'b self, loaded: &'b Loaded<R>) -> GpuResult<[Arg<'b, R>; 2]> {
+        Ok([Arg::Buffer(loaded.tables()?), buffer(&self.all.memory().transfer.out)?])
     }
 
-    /// The last arguments of every kernel: width, height, and the middle of the scale.
-    fn size<'b>(&self) -> [Arg<'b, R>; 3] {
-        let Programs { plan, whole, .. } = self.programs;
-        let middle = if whole { 128.0 } else { (0.5 * plan.white).ceil() };
-        [int(plan.width), int(plan.height), Arg::F32(middle)]
-    }
-
-    /// Pitch and planes of the scratch memory.
-    fn padded<'b>(&self) -> [Arg<'b, R>; 2] {
+    /// Pitch and planes of what is kept.
+    fn padded(&self) -> [Arg<'static, R>; 2] {
         let (pitch, rows) = padded(self.programs.plan);
         [int(pitch), int(pitch * rows)]
     }
 
-    fn grid(&self, tile: (usize, usize)) -> [usize; 2] {
+    /// Width, height, and the middle of the scale.
+    fn size(&self) -> [Arg<'static, R>; 3] {
         let plan = self.programs.plan;
-        [plan.width.div_ceil(tile.0), plan.height.div_ceil(tile.1)]
+        let middle = if self.programs.exact { 128.0 } else { (0.5 * plan.white).ceil() };
+        [int(plan.width), int(plan.height), Arg::F32(middle)]
     }
 
-    fn pixelwise(&self) -> Shape {
-        Shape { grid: self.grid(TILE), items: TILE.0 * TILE.1, local: 0 }
+    fn white(&self) -> Arg<'static, R> {
+        Arg::F32(self.programs.plan.white.min(most(self.programs.to)))
     }
 }
 
-fn int<'a, R: Runtime>(v: usize) -> Arg<'a, R> {
-    Arg::I32(v as i32)
-}
-
-/// Columns and rows of the scratch memory: whole work-groups of `isoline_segments`.
+/// Columns and rows of what is kept: whole work-groups of `isoline_segments`.
 fn padded(plan: &Plan) -> (usize, usize) {
     (plan.width.next_multiple_of(Strips::COLUMNS), plan.height.next_multiple_of(Strips::MOST_ROWS))
 }
 
-/// Bytes of what is kept between kernels: sums over each pixel's segment and its direction; sums of the other planes.
-pub(crate) fn scratch_bytes(plan: &Plan, whole: bool) -> [usize; 2] {
-    if plan.variant == Variant::PiLd {
-        return [4, 4];
-    }
-    let (pitch, rows) = padded(plan);
-    [pitch * rows * if whole { 8 } else { 16 }, (4 * (plan.channels() - 1) * pitch * rows).max(4)]
-}
-
-/// Rows of work-groups of PI-LD that one launch takes: some ten milliseconds on a small GPU, so that others get at it
-/// and work can be stopped.
+/// Rows of work-groups of PI-LD that one launch takes: some ten milliseconds on a small GPU, so that others get at it.
 fn band(plan: &Plan, limits: &Limits) -> usize {
     const EACH: usize = 200_000_000;
     let turns = (2 * plan.turn + 1).min(plan.patterns.directions());
@@ -187,7 +179,7 @@ fn band(plan: &Plan, limits: &Limits) -> usize {
 
 /// How `isoline_segments` is spread over work-items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Strips {
+pub(super) struct Strips {
     columns: usize,
     rows: usize,
     /// Rows of a work-item.
@@ -200,7 +192,7 @@ impl Strips {
     const COLUMNS: usize = 64;
     const MOST_ROWS: usize = 16;
 
-    fn new(plan: &Plan, limits: &Limits) -> Self {
+    pub(super) fn new(plan: &Plan, limits: &Limits) -> Self {
         // Compilers take long over long programs; those of processors gain nothing by them.
         let offsets = plan.segment_pixels() * plan.patterns.directions();
         let unrolled = offsets <= 320 && (limits.tensor || !limits.is_cpu);
@@ -216,33 +208,43 @@ impl Strips {
 /// From a plan to programs.
 #[derive(Clone, Copy)]
 pub(super) struct Programs<'a> {
-    plan: &'a Plan,
-    whole: bool,
-    maps: bool,
+    pub(super) plan: &'a Plan,
+    pub(super) exact: bool,
     pub(super) near: f32,
+    /// What is wanted if not the planes.
+    pub(super) map: Option<Map>,
+    pub(super) to: SampleFormat,
 }
 
 impl Programs<'_> {
     /// What all have in common.
     fn program(&self, name: &'static str, kernel: &'static str, source: &'static str) -> Program {
-        let sources = vec![PRELUDE, LIKELIHOOD, source];
-        let mut p = Program { name, sources, defines: Vec::new(), kernels: vec![kernel] };
+        let mut p = program(name, kernel, source, self.to);
+        p.sources.insert(2, LIKELIHOOD);
         let patterns = &self.plan.patterns;
-        let offsets = (0..patterns.directions()).flat_map(|d| patterns.segment(d));
-        let offsets: Vec<String> = offsets.map(|o| format!("{},{}", o.dy, o.dx)).collect();
         p.define("DIRECTIONS", patterns.directions());
         p.define("LENGTH", patterns.length());
         p.define("THICKNESS", self.plan.thickness);
-        p.define("OFFSETS", offsets.join(","));
+        segments(&mut p, self.plan);
         p.define("CHANNELS", self.plan.channels());
-        p.define("WHOLE", u8::from(self.whole));
+        p.define("EXACT", u8::from(self.exact));
         p.define("NEAR", format!("{:e}f", self.near));
-        p.define("MAPS", u8::from(self.maps));
+        p.define(
+            "WANTED",
+            match self.map {
+                None => 0,
+                Some(Map::Directions) => 1,
+                Some(Map::Lengths) => 2,
+                Some(Map::Edges) => 3,
+            },
+        );
         p
     }
 
-    fn segments(&self, strips: &Strips) -> Program {
-        let mut p = Self { maps: false, ..*self }.program("isoline-segments", "isoline_segments", SEGMENTS);
+    pub(super) fn segments(&self, strips: &Strips) -> Program {
+        // Whatever becomes of it.
+        let all = Self { map: None, to: SampleFormat::F32, ..*self };
+        let mut p = all.program("isoline-segments", "isoline_segments", SEGMENTS);
         p.define("COLUMNS", strips.columns);
         p.define("ROWS", strips.rows);
         p.define("STRIP", strips.strip);
@@ -260,11 +262,11 @@ impl Programs<'_> {
         p
     }
 
-    fn follow(&self) -> Program {
+    pub(super) fn follow(&self) -> Program {
         self.lines("isoline-follow", "isoline_follow", FOLLOW)
     }
 
-    fn deviation(&self, limits: &Limits) -> Program {
+    pub(super) fn deviation(&self, limits: &Limits) -> Program {
         let mut p = self.lines("isoline-deviation", "isoline_deviation", DEVIATION);
         let plan = self.plan;
         let around = 2 * (plan.patterns.length() * plan.segments + plan.thickness / 2);
@@ -274,9 +276,8 @@ impl Programs<'_> {
         p
     }
 
-    fn star(&self, count: bool) -> Program {
+    pub(super) fn star(&self) -> Program {
         let mut p = self.program("isoline-star", "isoline_star", STAR);
-        p.define("COUNT", u8::from(count));
         // The table of tests follows from it.
         p.define("THRESHOLD", self.plan.edge_threshold);
         p

@@ -16,14 +16,14 @@
 #define PITCH (COLUMNS + 2 * REACH)
 #define TILE_ROWS (ROWS + 2 * REACH)
 #define FROM LOCAL_PTR const float*
-#define SAMPLE_AT(y, x, to) from[((y) - y0) * PITCH + (x) - x0 + (to)]
+#define SAMPLE_AT(y, x, to) (from[((y) - y0) * PITCH + (x) - x0 + (to)] - (EXACT ? 0.0f : level))
 #define STEP(dy, dx) ((dy) * PITCH + (dx))
 #else
 #define TILE_ROWS 1
 #define PITCH 1
 #define FROM GLOBAL const float*
 #define SAMPLE_AT(y, x, to) \
-  (from[inside((y) + ((to) >> 8), height) * width + inside((x) + ((to) & 255) - 128, width)] - middle)
+  (from[inside((y) + ((to) >> 8), height) * width + inside((x) + ((to) & 255) - 128, width)] - level)
 #define STEP(dy, dx) ((dy) * 256 + (dx) + 128)
 #endif
 
@@ -36,11 +36,18 @@ typedef float spread_t;
 #define SPREAD(n, s) spread(n, s)
 #endif
 
+// Code for every pixel, as long as it is not too much.
+#if PIXELS <= 10
+#define EACH_PIXEL UNROLL
+#else
+#define EACH_PIXEL NO_UNROLL
+#endif
+
 FN sums_t segment(FROM from, LOCAL_PTR const int* steps, int y, int x, int y0, int x0, int width, int height,
-                  float middle, int d) {
+                  float level, int d) {
   sums_t s;
   s.x = s.x2 = 0.0f;
-  UNROLL for (int i = 0; i < PIXELS; i++) {
+  EACH_PIXEL for (int i = 0; i < PIXELS; i++) {
     const float v = SAMPLE_AT(y, x, steps[d * PIXELS + i]);
     s.x += v;
     s.x2 = FMA(v, v, s.x2);
@@ -58,7 +65,7 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
     steps[i] = STEP(segment_y[i], segment_x[i]);
   if (ITEM < DIRECTIONS) ends[ITEM] = segment_y[END(ITEM)] * 256 + segment_x[END(ITEM)] + 128;
 #if TILED
-  LOAD_CENTRED(tile, z, x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, middle);
+  LOAD_CENTRED(tile, z, x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, EXACT ? middle : 0.0f);
   FROM from = tile + REACH * PITCH + REACH;
 #else
   FROM from = z;
@@ -67,7 +74,8 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
   const int at_x = x0 + ITEM % COLUMNS, at_y = y0 + ITEM / COLUMNS;
   if (at_x >= width || at_y >= height) return;
   const int start = at_y * width + at_x;
-  const sums_t centre = one(z[start] - middle);
+  const float level = EXACT ? middle : z[start];
+  const sums_t centre = one(z[start] - level);
 
   // Of the longest lines the one with the smallest variance.
   int longest = 0, direction = 0;
@@ -81,7 +89,7 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
     const int again = CHANNELS > 1 && round == DIRECTIONS;
     const int d = again ? direction : round;
     int last = d, count = 1, y = at_y, x = at_x;
-    sums_t line = add(centre, segment(from, steps, y, x, y0, x0, width, height, middle, d));
+    sums_t line = add(centre, segment(from, steps, y, x, y0, x0, width, height, level, d));
 #if CHANNELS > 1
     UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] = z[c * pixels + start];
 #endif
@@ -102,7 +110,7 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
       sums_t longer = line;
       for (int q = -ASIDE_MOST; q <= ASIDE_MOST; q++) {
         const int next = (last + q + DIRECTIONS) % DIRECTIONS;
-        const sums_t more = segment(from, steps, y, x, y0, x0, width, height, middle, next), with = add(line, more);
+        const sums_t more = segment(from, steps, y, x, y0, x0, width, height, level, next), with = add(line, more);
         const spread_t s = SPREAD(n + (float)PIXELS, with);
         if ((found < 0 || s < smallest) && one_level(n, line, (float)PIXELS, more, tests + TEST * (count - 1))) {
           found = next;
@@ -129,7 +137,7 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
 #if WANTED
   out[start] = WANTED == 1 ? (float)direction : n;
 #else
-  STORE_SAMPLE(out, start, mean + middle);
+  STORE_SAMPLE(out, start, mean + level);
 #if CHANNELS > 1
   UNROLL for (int c = 1; c < CHANNELS; c++) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum[c], n));
 #endif

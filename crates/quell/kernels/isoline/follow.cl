@@ -22,9 +22,8 @@ KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t
   best_t b = best[there];
   const int first = BEST_DIRECTION(b);
   int last = first;
-  sums_t line, more;
-  BEST_SUMS(b, more);
-  line = add(one(z[start] - middle), more);
+  const float level = EXACT ? middle : z[start];
+  sums_t line = add(one(z[start] - level), best_sums(b, level));
 #if CHANNELS > 1
   float sum[CHANNELS];
   UNROLL for (int c = 1; c < CHANNELS; c++) sum[c] = z[c * pixels + start] + others[(c - 1) * plane + there];
@@ -36,7 +35,7 @@ KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t
     there = y * pitch + x;
     b = best[there];
     const int next = BEST_DIRECTION(b), apart = next > last ? next - last : last - next;
-    BEST_SUMS(b, more);
+    const sums_t more = best_sums(b, level);
     if (MIN(apart, DIRECTIONS - apart) > TURN || !one_level(n, line, (float)PIXELS, more, tests + TEST * (k - 1))) break;
     line = add(line, more);
 #if CHANNELS > 1
@@ -48,7 +47,7 @@ KERNEL(ITEMS) isoline_follow(GLOBAL const float* RESTRICT z, GLOBAL const best_t
 #if WANTED
   out[start] = WANTED == 1 ? (float)first : n;
 #else
-  STORE_SAMPLE(out, start, DIVIDE(line.x, n) + middle);
+  STORE_SAMPLE(out, start, DIVIDE(line.x, n) + level);
 #if CHANNELS > 1
   UNROLL for (int c = 1; c < CHANNELS; c++) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum[c], n));
 #endif

@@ -1,8 +1,8 @@
 // What the paper's filters share: the segments, and the test whether two sets of pixels share one level.
 //
-// Sums are of samples less the middle of the scale. If luma has whole samples from 0 to 255 (EXACT, middle 128) so are
-// they, and directions and lengths are those of the reference: sums of so few are below 2^24, and where rounding could
-// decide a test it is made in integers. Other samples are rounded, as on the processor.
+// If luma has whole samples from 0 to 255 (EXACT) directions and lengths are those of the reference: sums are of samples
+// less the middle of the scale (128), whole and below 2^24, and where rounding could decide a test it is made in integers.
+// Sums of other samples are of what they differ from the sample at the start: rounded, but nothing where all are equal.
 //
 // Options beside those of common.cl: DIRECTIONS, LENGTH, THICKNESS; SEGMENT_Y and SEGMENT_X, the pixels of every
 // direction's segment; CHANNELS; EXACT; NEAR (sides of a test that differ by less than this part of them are near);
@@ -93,20 +93,33 @@ FN int one_level(float n, sums_t a, float m, sums_t b, GLOBAL const float* RESTR
 }
 
 // The sums over each pixel's best segment, and its direction. Sums of squares of whole samples leave the last five bits
-// of a float free.
+// of a float free; other sums go with the sample that they are less of.
 #if EXACT
 typedef uint2 best_t;
-#define BEST_SUMS(b, s) ((s).x = TO_FLOAT((b).x), (s).x2 = TO_FLOAT((b).y & ~31u))
 #define BEST_DIRECTION(b) ((int)((b).y & 31u))
-#define SET_BEST(b, s, d) ((b).x = AS_UINT((s).x), (b).y = AS_UINT((s).x2) | (uint)(d))
+#define SET_BEST(b, s, d, level) ((b).x = AS_UINT((s).x), (b).y = AS_UINT((s).x2) | (uint)(d))
 #else
 typedef uint4 best_t;
-#define BEST_SUMS(b, s) ((s).x = TO_FLOAT((b).x), (s).x2 = TO_FLOAT((b).y))
 #define BEST_DIRECTION(b) ((int)(b).z)
-#define SET_BEST(b, s, d) ((b).x = AS_UINT((s).x), (b).y = AS_UINT((s).x2), (b).z = (uint)(d), (b).w = 0u)
+#define SET_BEST(b, s, d, level) \
+  ((b).x = AS_UINT((s).x), (b).y = AS_UINT((s).x2), (b).z = (uint)(d), (b).w = AS_UINT(level))
 #endif
 
-// Samples less the middle into local memory, beyond the borders those of the edge.
+// The sums, of samples less `level`.
+FN sums_t best_sums(best_t b, float level) {
+  sums_t s;
+  s.x = TO_FLOAT(b.x);
+#if EXACT
+  s.x2 = TO_FLOAT(b.y & ~31u);
+#else
+  const float up = TO_FLOAT(b.w) - level;
+  s.x2 = FMA(up, FMA((float)PIXELS, up, 2.0f * s.x), TO_FLOAT(b.y));
+  s.x = FMA((float)PIXELS, up, s.x);
+#endif
+  return s;
+}
+
+// Samples, less the middle, into local memory, beyond the borders those of the edge.
 #define LOAD_CENTRED(tile, plane, x0, y0, columns, rows, middle)                 \
   for (int r_ = ITEM / 32; r_ < (rows); r_ += ITEMS / 32) {                      \
     GLOBAL const float* row_ = (plane) + inside((y0) + r_, height) * width;      \

@@ -15,19 +15,21 @@ KERNEL(ITEMS) isoline_star(GLOBAL const float* RESTRICT z, GLOBAL const float* R
   const int x0 = GROUP_X * COLUMNS, y0 = GROUP_Y * ROWS, pixels = width * height;
   const int x = x0 + ITEM % COLUMNS, y = y0 + ITEM / COLUMNS, start = y * width + x;
   LOCAL_PTR const float* own = tile + (ITEM / COLUMNS + LENGTH) * PITCH + ITEM % COLUMNS + LENGTH;
-  LOAD_CENTRED(tile, z, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, middle);
+  LOAD_CENTRED(tile, z, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, EXACT ? middle : 0.0f);
   BARRIER();
-  sums_t arms[8], total = one(own[0]);
+  const float level = EXACT ? 0.0f : own[0];
+  sums_t arms[8], total = one(own[0] - level);
   UNROLL for (int i = 0; i < 8; i++) {
-    arms[i] = one(ARM(i, 0));
+    arms[i] = one(ARM(i, 0) - level);
     UNROLL for (int k = 1; k < LENGTH; k++) {
-      const float v = ARM(i, k);
+      const float v = ARM(i, k) - level;
       arms[i].x += v;
       arms[i].x2 = FMA(v, v, arms[i].x2);
     }
     total = add(total, arms[i]);
   }
   int count = 0, side = 0;
+  float sum = total.x;
   UNROLL for (int i = 0; i < 8; i++) {
     const sums_t low = add(add(arms[(i + 5) % 8], arms[(i + 6) % 8]), arms[(i + 7) % 8]);
     sums_t high;
@@ -36,32 +38,29 @@ KERNEL(ITEMS) isoline_star(GLOBAL const float* RESTRICT z, GLOBAL const float* R
     if (!one_level((float)(5 * LENGTH + 1), high, (float)(3 * LENGTH), low, test)) {
       count++;
       side = i;
+      sum = high.x;
     }
   }
-  const int taken = count == 0 ? 8 : 5, mine = x < width && y < height;
-  const float n = (float)(taken * LENGTH + 1);
+  const int mine = x < width && y < height;
+  const float n = (float)((count == 0 ? 8 : 5) * LENGTH + 1);
 #if WANTED == 3
   if (mine) out[start] = (float)count;
 #elif WANTED == 2
   if (mine && count < 2) out[start] = n;
 #else
-  for (int c = 0; c < CHANNELS; c++) {
-    if (c > 0) {
-      BARRIER();
-      LOAD_CENTRED(tile, z + c * pixels, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, 0.0f);
-      BARRIER();
-      total.x = own[0];
-      UNROLL for (int i = 0; i < 8; i++) {
-        arms[i].x = ARM(i, 0);
-        UNROLL for (int k = 1; k < LENGTH; k++) arms[i].x += ARM(i, k);
-        total.x += arms[i].x;
-      }
+  if (mine && count < 2) STORE_SAMPLE(out, start, DIVIDE(sum, n) + (EXACT ? middle : level));
+  // The other planes: all arms, or the five from the edge's side on.
+  NO_UNROLL for (int c = 1; c < CHANNELS; c++) {
+    BARRIER();
+    LOAD_CENTRED(tile, z + c * pixels, x0 - LENGTH, y0 - LENGTH, PITCH, TILE_ROWS, 0.0f);
+    BARRIER();
+    sum = own[0];
+    UNROLL for (int i = 0; i < 8; i++) {
+      float arm = 0.0f;
+      UNROLL for (int k = 0; k < LENGTH; k++) arm += ARM(i, k);
+      sum += count == 0 || (i - side + 8) % 8 < 5 ? arm : 0.0f;
     }
-    float sum = total.x;
-    // Without the three that are on the other side.
-    UNROLL for (int i = 0; i < 8; i++)
-      if (taken == 5 && (i - side + 8) % 8 >= 5) sum -= arms[i].x;
-    if (mine && count < 2) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum, n) + (c == 0 ? middle : 0.0f));
+    if (mine && count < 2) STORE_SAMPLE(out, c * pixels + start, DIVIDE(sum, n));
   }
 #endif
 }

@@ -72,8 +72,11 @@ fn own_filters_with_other_parameters() {
     for directions in [8, 16] {
         check(&Params { directions, thickness: 3, ..base.clone() }, &planes, 25.0);
     }
-    for (window, pilot_window) in [(1, 1), (31, 17)] {
-        check(&Params { window, pilot_window, ..base.clone() }, &planes, 25.0);
+    for (window, cell, pilot_window, pilot_cell) in
+        [(1, 1, 1, 1), (31, 1, 17, 1), (32, 8, 2, 2), (6, 2, 4, 4), (10, 4, 8, 8)]
+    {
+        let params = Params { window, cell, pilot_window, pilot_cell, ..base.clone() };
+        check(&params, &planes, 25.0);
     }
 }
 

@@ -109,7 +109,7 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
                         );
                         let compared = if G { total::<S>(guide.as_ptr().add(at), segment) } else { sum[0] };
                         let apart = S::sub(S::mul(compared, inverse), level);
-                        lambda = S::max(lambda, S::mul(apart, apart));
+                        lambda = S::fma(apart, apart, lambda);
                         let weight = S::max(zero, S::fnma(slope, lambda, one));
                         for c in 0..C {
                             sum[c] = S::fma(weight, sum[c], sums[k % 2][c]);

@@ -42,7 +42,7 @@ impl Kernel for ChooseBand<'_, '_> {
     fn run<S: Simd>(self) {
         let layout = self.q[0].layout;
         let (channels, others) = (self.q.len(), self.other.len());
-        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.radius);
+        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.square);
         let mut boxes = BoxSums::new(&part);
         let mut means = vec![0.0; part.tall * part.wide];
         let mut energy = vec![0.0; self.band.rows * part.wide];
@@ -166,7 +166,7 @@ impl Kernel for RestoreBand<'_, '_> {
     fn run<S: Simd>(self) {
         let layout = self.q[0].layout;
         let channels = self.q.len();
-        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.radius);
+        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.square);
         let mut boxes = BoxSums::new(&part);
         let mut rest = vec![0.0; self.band.rows * part.wide];
         let (zero, one) = (S::splat(0.0), S::splat(1.0));

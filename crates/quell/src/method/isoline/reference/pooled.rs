@@ -61,7 +61,7 @@ fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], level: &Grid, guide: &Grid) 
             let (mut start, mut lambda) = (at, 0.0_f64);
             for _ in 0..plan.segments {
                 let mean = guide.segment(plan, d, start, |v| v) / n;
-                lambda = lambda.max(f64::from(pooling.slope) * (mean - level.at(at)).powi(2));
+                lambda += f64::from(pooling.slope) * (mean - level.at(at)).powi(2);
                 let weight = (1.0 - lambda).max(0.0);
                 if weight == 0.0 {
                     break;
@@ -117,7 +117,7 @@ struct Choice {
 fn choose(plan: &Plan, restoring: &Restoring, q: &[Grid], other: &[Grid]) -> Choice {
     let half = plan.patterns.directions() / 2;
     let lines = |z: &Grid, d: usize| z.map(|at| z.line(plan, d, at));
-    let energy = |m: &Grid| m.map(|at| m.at(at).powi(2)).mean_box(restoring.radius);
+    let energy = |m: &Grid| m.map(|at| m.at(at).powi(2)).mean_box(&restoring.square);
     let zero = q[0].map(|_| 0.0);
     let mut directions = zero.clone();
     let mut chosen: Vec<Chosen> = Vec::new();
@@ -146,7 +146,7 @@ fn choose(plan: &Plan, restoring: &Restoring, q: &[Grid], other: &[Grid]) -> Cho
         directions = directions.map(|at| if step.at(at) > 0.5 { d as f64 } else { directions.at(at) });
     }
     for (chosen, q) in chosen.iter_mut().zip(q) {
-        chosen.rest = q.map(|at| (q.at(at) - chosen.mean.at(at)).powi(2)).mean_box(restoring.radius);
+        chosen.rest = q.map(|at| (q.at(at) - chosen.mean.at(at)).powi(2)).mean_box(&restoring.square);
     }
     Choice { planes: chosen, directions }
 }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod job;
+mod map;
 mod samples;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ pub use builder::{DenoiserBuilder, Sigma};
 use job::ISOLINE_COLORS;
 pub use job::Job;
 pub(crate) use job::{Guide, Shape, nlm_params};
+pub use map::IsolineMap;
 pub(crate) use samples::{bm3d_samples, isoline_samples};
 
 use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
@@ -104,30 +106,26 @@ impl Denoiser {
     /// Resolves noise, parameters and plan for a picture without filtering it. `None`: there is no noise.
     pub fn resolve<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Option<Resolved>> {
         let frame = frame.into();
-        frame.check_finite()?;
-        let correlation = &self.spec.correlation;
-        let (sigma, guide) = if correlation.is_none() {
-            let sigma = match self.spec.sigma {
-                Sigma::Known(s) => s,
-                Sigma::Auto(estimator) => estimate(&frame, estimator)?,
-            };
-            (sigma, Guide::Own)
-        } else {
-            let whitening = correlation.resolve(&frame, self.spec.sigma.known())?;
-            (whitening.sigma(), Guide::Whitened(Arc::new(whitening)))
-        };
+        let (sigma, guide) = self.noise(&frame)?;
         if sigma <= 0.0 {
             return Ok(None);
         }
-        let shape = Shape {
-            width: frame.width(),
-            height: frame.height(),
-            channels: frame.channels(),
-            guide,
-            white: frame.white(),
-            range: frame.range(),
-        };
-        Ok(Some(self.plan(sigma, &shape)?))
+        Ok(Some(self.plan(sigma, &shape(&frame, guide))?))
+    }
+
+    /// The noise of a picture, as given or as estimated, and what patches are to be compared on.
+    fn noise(&self, frame: &FrameView<'_>) -> Result<(f32, Guide)> {
+        frame.check_finite()?;
+        let correlation = &self.spec.correlation;
+        if correlation.is_none() {
+            let sigma = match self.spec.sigma {
+                Sigma::Known(s) => s,
+                Sigma::Auto(estimator) => estimate(frame, estimator)?,
+            };
+            return Ok((sigma, Guide::Own));
+        }
+        let whitening = correlation.resolve(frame, self.spec.sigma.known())?;
+        Ok((whitening.sigma(), Guide::Whitened(Arc::new(whitening))))
     }
 
     /// Parameters and plan for a picture with noise `sigma`, in its own units.
@@ -224,6 +222,17 @@ impl Denoiser {
         sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
         sequence.pull(&mut to, control)?;
         Ok(out)
+    }
+}
+
+fn shape(frame: &FrameView<'_>, guide: Guide) -> Shape {
+    Shape {
+        width: frame.width(),
+        height: frame.height(),
+        channels: frame.channels(),
+        guide,
+        white: frame.white(),
+        range: frame.range(),
     }
 }
 

@@ -11,6 +11,7 @@ mod pool;
 mod restore;
 mod segments;
 mod star;
+mod tiles;
 
 pub(super) use padded::Pool;
 
@@ -18,7 +19,7 @@ use std::ops::Range;
 
 use super::Cpu;
 use super::simd::dispatch;
-use crate::isoline::{Map, Plan, Restoring, Variant, reference};
+use crate::isoline::{Map, Plan, Restoring, Variant};
 use crate::{Control, Error, Plane, PlaneView, Result};
 use padded::{Layout, Padded, each_band};
 use restore::Finish;
@@ -45,13 +46,13 @@ pub(super) fn run(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], control: &Co
 }
 
 /// What the filter knows about a picture. The paper's filters have it at hand; for the others it is not worth a second
-/// way of computing it.
+/// way of computing it: the reference does, which takes a few seconds for a megapixel.
 pub(super) fn map(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
     check(plan, planes)?;
     if plan.variant.is_blind() || map == Map::Edges {
         return lines::map(cpu, plan, planes, map);
     }
-    Ok(reference::map(plan, planes, map))
+    tiles::map(plan, planes, map)
 }
 
 fn check(plan: &Plan, planes: &[PlaneView<'_>]) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What an isoline filter knows about a picture, to be looked at.
 
-use super::job::ISOLINE_COLORS;
+use super::colors::ISOLINE_COLORS;
 use super::{Denoiser, Guide, Job, Resolved, shape};
 use crate::isoline::Map;
 use crate::{Error, Frame, FrameView, Plane, PlaneView, Result};

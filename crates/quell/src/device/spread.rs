@@ -237,6 +237,15 @@ impl Backend for Spread {
         self.devices[claim.taken[0]].isoline_map(plan, planes, map)
     }
 
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        let claim = self.claim(1);
+        self.devices[claim.taken[0]].isoline(plan)
+    }
+
+    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.devices[0].isoline_timed(plan, frames, repeat)
+    }
+
     fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
         self.devices[0].nlm_timed(plan, frames, repeat)
     }

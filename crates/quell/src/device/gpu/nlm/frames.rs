@@ -14,7 +14,7 @@ use crate::device::gpu::device::stopped;
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::Library;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop};
-use crate::device::sequence::{check_input, check_output, nothing_left};
+use crate::device::sequence::{Window, nothing_left};
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
@@ -284,13 +284,13 @@ impl<R: Runtime> Frames<R> {
 
 impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        check_input(&self.plan, frame)?;
+        Window::from(&self.plan).check_input(frame)?;
         control.check()?;
         self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        check_output(&self.plan, to)?;
+        Window::from(&self.plan).check_output(to)?;
         control.check()?;
         if self.filtered >= self.dropped + self.frames.len() {
             return Err(nothing_left());

@@ -17,7 +17,7 @@ pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, filter_planes, picture};
 use crate::method::Method;
-use crate::noise::estimate;
+use crate::noise::{estimate, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -173,7 +173,12 @@ impl Denoiser {
                 picture(&mut *sequence, frame.planes(), &guide, frame.white(), control)?
             }
         };
-        Frame::new(planes, frame.white())
+        let mut denoised = Frame::new(planes, frame.white())?;
+        // The paper's filters do not know the noise.
+        if matches!(&resolved.job, Job::Isoline { plan, .. } if !plan.variant.is_blind()) {
+            undo_clipping(frame, &mut denoised, resolved.sigma)?;
+        }
+        Ok(denoised)
     }
 
     fn filter_bm3d(

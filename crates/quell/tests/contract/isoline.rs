@@ -2,6 +2,7 @@
 
 use quell::device::{self, Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
+use quell::noise::add_gaussian;
 use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, metrics};
 
 use crate::common::{clean, cpu, eight_bit, levels, map, picture, views, worst};
@@ -263,4 +264,18 @@ fn frames_of_a_video_are_filtered_one_by_one() {
     let want = denoiser.denoise(&Frame::grey(noisy, 255.0).unwrap()).unwrap();
     let want = want.planes()[0].as_slice().iter().map(|v| (v.clamp(0.0, 255.0) + 0.5) as u8);
     assert_eq!(got.planes[0], SampleBuffer::U8(want.collect()));
+}
+
+#[test]
+fn clipped_noise_does_not_make_shadows_brighter() {
+    let dark = Frame::grey(Plane::from_vec(96, 96, vec![10.0; 96 * 96]).unwrap(), 255.0).unwrap();
+    let unclipped = add_gaussian(&dark, 40.0, 5).unwrap();
+    let mut noisy = unclipped.clone();
+    noisy.planes_mut()[0].as_mut_slice().iter_mut().for_each(|v| *v = v.round().clamp(0.0, 255.0));
+    let mean = |f: &Frame| f.planes()[0].as_slice().iter().sum::<f32>() / (96.0 * 96.0);
+    let denoiser = Denoiser::isoline(Profile::Normal).sigma(40.0).build().unwrap();
+    // Half of the noise is lost: the mean of what is left is 21.
+    assert!((mean(&noisy) - 21.0).abs() < 1.0);
+    assert!((mean(&denoiser.denoise(&noisy).unwrap()) - 10.0).abs() < 2.0);
+    assert!((mean(&denoiser.denoise(&unclipped).unwrap()) - 10.0).abs() < 2.0);
 }

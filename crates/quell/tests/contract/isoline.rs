@@ -3,7 +3,7 @@
 use quell::device::{self, Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
 use quell::noise::add_gaussian;
-use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, metrics};
+use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, VideoFrame, metrics};
 
 use crate::common::{clean, cpu, eight_bit, levels, map, picture, views, worst};
 
@@ -278,4 +278,68 @@ fn clipped_noise_does_not_make_shadows_brighter() {
     assert!((mean(&noisy) - 21.0).abs() < 1.0);
     assert!((mean(&denoiser.denoise(&noisy).unwrap()) - 10.0).abs() < 2.0);
     assert!((mean(&denoiser.denoise(&unclipped).unwrap()) - 10.0).abs() < 2.0);
+}
+
+/// Luma and chroma with the same edges, chroma of less contrast; every plane with the same noise.
+fn yuv(format: &VideoFormat, sigma: f32) -> (Vec<Plane>, VideoFrame) {
+    let plane = |p: usize| {
+        let (w, h) = format.plane_size(p);
+        if p == 0 { clean(w, h) } else { map(&clean(w, h), |v| 128.0 + 0.3 * (v - 128.0)) }
+    };
+    let clean: Vec<Plane> = (0..3).map(plane).collect();
+    let mut frame = format.frame();
+    for (p, (to, plane)) in frame.planes.iter_mut().zip(&clean).enumerate() {
+        let noisy =
+            add_gaussian(&Frame::grey(plane.clone(), 255.0).unwrap(), sigma.into(), p as u64).unwrap();
+        let bytes = noisy.planes()[0].as_slice().iter().map(|v| v.round().clamp(0.0, 255.0) as u8);
+        *to = SampleBuffer::U8(bytes.collect());
+    }
+    (clean, frame)
+}
+
+fn grey(plane: &SampleBuffer, (width, height): (usize, usize)) -> Frame {
+    Frame::grey(Plane::from_vec(width, height, plane.view().to_floats(1.0)).unwrap(), 255.0).unwrap()
+}
+
+#[test]
+fn chroma_of_video_is_better_with_luma_than_alone() {
+    for layout in [Layout::Yuv420, Layout::Yuv422, Layout::Yuv444] {
+        let format = VideoFormat::with_bits(191, 126, layout, 8).unwrap();
+        let (clean, frame) = yuv(&format, 25.0);
+        let denoiser = Denoiser::isoline(Profile::Normal).sigma(25.0).device(Device::Cpu).build().unwrap();
+        let got = denoiser.stream(format).unwrap().push(frame.clone()).unwrap().unwrap();
+        for p in 0..3 {
+            let size = format.plane_size(p);
+            let alone = denoiser.denoise(&grey(&frame.planes[p], size)).unwrap();
+            let got = grey(&got.planes[p], size);
+            if p == 0 {
+                assert!(worst(&got.planes()[0], &alone.planes()[0]) < 0.51, "{layout:?}: luma is as it was");
+                continue;
+            }
+            let clean = Frame::grey(clean[p].clone(), 255.0).unwrap();
+            let db = |f: &Frame| metrics::psnr(&clean, f).unwrap().all;
+            assert!(db(&got) > db(&alone) + 0.3, "{layout:?}, plane {p}: {} and {}", db(&got), db(&alone));
+        }
+    }
+}
+
+#[test]
+fn chroma_edges_that_luma_does_not_show_are_kept() {
+    let format = VideoFormat::with_bits(128, 128, Layout::Yuv420, 8).unwrap();
+    let mut frame = format.frame();
+    let noisy = |value: &dyn Fn(usize) -> f32, size: usize, seed: u64| {
+        let plane = Plane::from_vec(size, size, (0..size * size).map(value).collect()).unwrap();
+        let noisy = add_gaussian(&Frame::grey(plane, 255.0).unwrap(), 10.0, seed).unwrap();
+        let bytes = noisy.planes()[0].as_slice().iter().map(|v| v.round().clamp(0.0, 255.0) as u8);
+        SampleBuffer::U8(bytes.collect())
+    };
+    frame.planes[0] = noisy(&|_| 120.0, 128, 1);
+    frame.planes[1] = noisy(&|i| if i % 64 < 32 { 90.0 } else { 170.0 }, 64, 2);
+    frame.planes[2] = noisy(&|_| 128.0, 64, 3);
+    let denoiser = Denoiser::isoline(Profile::Normal).sigma(10.0).device(Device::Cpu).build().unwrap();
+    let got = denoiser.stream(format).unwrap().push(frame).unwrap().unwrap();
+    let plane = grey(&got.planes[1], (64, 64));
+    let column = |x: usize| (8..56).map(|y| plane.planes()[0].row(y)[x]).sum::<f32>() / 48.0;
+    // Half of the step is between neighbours still.
+    assert!(column(32) - column(31) > 40.0, "{} to {}", column(31), column(32));
 }

@@ -9,7 +9,7 @@
 
 // Loads are not moved across this: without it the compiler keeps most of the tile in registers.
 #if defined(QUELL_PTX)
-#define ORDER() asm volatile("bar.warp.sync 0xffffffff;" ::: "memory")
+#define ORDER() BARRIER()
 #elif defined(__OPENCL_VERSION__)
 #define ORDER()
 #else

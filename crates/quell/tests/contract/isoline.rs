@@ -1,5 +1,6 @@
 //! Isoline filters: every instruction set against the scalar reference, and what the filters promise.
 
+use quell::device::cpu::Level;
 use quell::device::{self, Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
 use quell::noise::add_gaussian;
@@ -84,6 +85,30 @@ fn own_filters_on_several_planes() {
         let planes: Vec<Plane> = (0..channels).map(|c| picture(45, 37, 20.0, c)).collect();
         for variant in ours() {
             check(&Params::of(variant, 20.0, 3), &planes, 20.0);
+        }
+    }
+}
+
+#[test]
+fn own_filters_tell_of_the_same_lines() {
+    let params = |variant| {
+        [
+            Params::of(variant, 25.0, 1),
+            Params { directions: 16, thickness: 3, window: 31, ..Params::of(variant, 50.0, 1) },
+        ]
+    };
+    for (w, h) in [(61, 47), (1, 1), (7, 3), (150, 20)] {
+        let planes: Vec<Plane> = (0..3).map(|c| picture(w, h, 25.0, c)).collect();
+        for params in ours().into_iter().flat_map(params) {
+            let plan = plan(&params, &planes, 25.0);
+            for what in Map::ALL {
+                let want = reference::map(&plan, &views(&planes), what);
+                let got = cpu(Level::Portable, 2, 0).isoline_map(&plan, &views(&planes), what).unwrap();
+                let pairs = || got.as_slice().iter().zip(want.as_slice());
+                // Directions are equal but for ties within rounding.
+                let other = pairs().filter(|(a, b)| (*a - *b).abs() > 0.01).count();
+                assert!(other <= w * h / 100, "{what:?} of {:?}, {w} x {h}: {other} differ", plan.variant);
+            }
         }
     }
 }

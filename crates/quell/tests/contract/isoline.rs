@@ -94,7 +94,7 @@ fn own_filters_tell_of_the_same_lines() {
     let params = |variant| {
         [
             Params::of(variant, 25.0, 1),
-            Params { directions: 16, thickness: 3, window: 31, ..Params::of(variant, 50.0, 1) },
+            Params { directions: 16, thickness: 3, ..Params::of(variant, 50.0, 1) },
         ]
     };
     for (w, h) in [(61, 47), (1, 1), (7, 3), (150, 20)] {

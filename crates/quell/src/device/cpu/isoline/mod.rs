@@ -188,8 +188,21 @@ impl Run<'_> {
         level: &Padded,
         guide: Option<&Padded>,
     ) -> Vec<Padded> {
-        let chains = &pool::Chains::new(self.plan, self.layout);
-        let mut out = self.planes(z.len());
+        let out = self.planes(z.len());
+        self.pool_along(0..self.plan.patterns.directions(), z, pooling, level, guide, out)
+    }
+
+    /// The same along some directions; `out` may have a plane for the number of pixels, too.
+    fn pool_along(
+        &self,
+        directions: impl Iterator<Item = usize>,
+        z: &[Padded],
+        pooling: &crate::isoline::Pooling,
+        level: &Padded,
+        guide: Option<&Padded>,
+        mut out: Vec<Padded>,
+    ) -> Vec<Padded> {
+        let chains = &pool::Chains::new(self.plan, self.layout, directions);
         each_band(&mut out, ROWS / 2, |band| {
             dispatch(self.engine.level, pool::PoolBand { chains, pooling, z, level, guide, band });
         });
@@ -197,8 +210,18 @@ impl Run<'_> {
     }
 
     fn choose(&self, restoring: &Restoring, q: &[Padded], other: &[Padded]) -> Vec<Padded> {
+        self.choose_into(restoring, q, other, self.planes(2 * q.len() + other.len()))
+    }
+
+    /// The same; `out` may have a plane for directions, too.
+    fn choose_into(
+        &self,
+        restoring: &Restoring,
+        q: &[Padded],
+        other: &[Padded],
+        mut out: Vec<Padded>,
+    ) -> Vec<Padded> {
         let lines = &restore::Lines::new(self.plan, self.layout);
-        let mut out = self.planes(2 * q.len() + other.len());
         each_band(&mut out, ROWS, |band| {
             for columns in self.columns() {
                 let job = restore::ChooseBand { lines, restoring, q, other, columns, band };

@@ -6,6 +6,7 @@
 
 mod params;
 mod patterns;
+mod picture;
 mod plan;
 mod profile;
 pub mod reference;

@@ -25,7 +25,7 @@ impl Lines {
 }
 
 /// Chooses lines in one band. The band has, for every plane of `q`, its energy, its mean, and, where there is
-/// `other`, the mean of that.
+/// `other`, the mean of that; it may have one plane more, for the directions.
 pub(super) struct ChooseBand<'a, 'b> {
     pub(super) lines: &'a Lines,
     pub(super) restoring: &'a Restoring,
@@ -49,6 +49,8 @@ impl Kernel for ChooseBand<'_, '_> {
         let mut step = vec![0.0; self.band.rows * part.wide];
         let sharpness = S::splat(self.restoring.sharpness);
         let (zero, one, half) = (S::splat(0.0), S::splat(1.0), S::splat(0.5));
+        let planes = 2 * channels + others;
+        debug_assert!(self.band.planes.len() >= planes);
         for (d, line) in self.lines.offsets.chunks_exact(self.lines.pixels).enumerate() {
             for c in 0..channels {
                 boxes.means::<S>(
@@ -64,8 +66,6 @@ impl Kernel for ChooseBand<'_, '_> {
                     },
                     &mut energy,
                 );
-                let planes = 2 * channels + others;
-                debug_assert_eq!(self.band.planes.len(), planes);
                 for y in 0..self.band.rows {
                     for x in part.vectors() {
                         let to = part.to(y, x);
@@ -95,6 +95,16 @@ impl Kernel for ChooseBand<'_, '_> {
                             S::store(pe, S::fma(t, gain, old));
                             let old = S::load(pm);
                             S::store(pm, S::fma(t, S::sub(m, old), old));
+                        }
+                    }
+                }
+            }
+            if let Some(directions) = self.band.planes.get_mut(planes) {
+                for (y, x) in (0..self.band.rows).flat_map(|y| part.vectors().map(move |x| (y, x))) {
+                    let to = &mut directions[part.to(y, x)..][..8];
+                    for (to, &t) in to.iter_mut().zip(&step[y * part.wide + x..]) {
+                        if d == 0 || t > 0.5 {
+                            *to = d as f32;
                         }
                     }
                 }

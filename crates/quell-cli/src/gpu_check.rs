@@ -33,6 +33,7 @@ pub(crate) fn run(args: &CheckArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     check::suite(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
     check::tiles(&*whole, &*tiled, args.quick, &mut |case| tally.take(&case, cancel));
     check::nlm(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
+    check::isoline(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
     if cancel.is_cancelled() {
         return Err(Error::Cancelled.into());
     }

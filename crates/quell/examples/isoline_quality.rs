@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use quell::device::cpu::Cpu;
-use quell::device::{Backend, DeviceOptions};
+use quell::device::{Backend, DeviceOptions, picture};
 use quell::isoline::{PARAMETERS, Params, Plan, Variant, reference};
 use quell::metrics::{psnr, ssim};
 use quell::noise::{Clipping, add_gaussian};
@@ -167,7 +167,7 @@ fn denoise(cpu: &Cpu, options: &Options, params: &Params, noisy: &Frame, sigma: 
         if options.reference {
             return Ok(reference::run(&plan, &views));
         }
-        cpu.isoline(&plan, &views, &Control::new())
+        picture(&mut *cpu.isoline(&plan)?, &views, &[], plan.white, &Control::new())
     };
     let planes = if noisy.channels() == 1 {
         run(noisy.planes(), &[sigma])?

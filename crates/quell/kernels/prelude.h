@@ -27,6 +27,7 @@
 #define FMIN(a, b) fmin((a), (b))
 #define FMAX(a, b) fmax((a), (b))
 #define FMA(a, b, c) fma((a), (b), (c))
+#define SATURATE(a) clamp((a), 0.0f, 1.0f)
 #define RSQRT(a) rsqrt(a)
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
 #define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
@@ -60,9 +61,11 @@ typedef unsigned long long ulong;
 #define UINT4(a, b, c, d) make_uint4((a), (b), (c), (d))
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
+#define SATURATE(a) fminf(fmaxf((a), 0.0f), 1.0f)
 FN int LOCAL_ADD(int* p, int v) { int old = *p; *p += v; return old; }
 #else
 #define RSQRT(a) rsqrtf(a)
+#define SATURATE(a) __saturatef(a)
 #define LOCAL_ADD(p, v) atomicAdd((p), (v))
 #endif
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::builder::{DenoiserBuilder, check_positive};
+use super::colors::ISOLINE_COLORS;
 use crate::method::{Method, Parameter};
 use crate::noise::correlated::Whitening;
 use crate::{ColorMode, Error, Result, bm3d, isoline, nlm};
@@ -176,9 +177,6 @@ pub(crate) fn nlm_params(
     params.validate()?;
     Ok(params)
 }
-
-/// The space in which colours are filtered along isolines: directions and acceptance are decided on its luma.
-pub(super) const ISOLINE_COLORS: ColorMode = ColorMode::Opp;
 
 /// The same for isoline filters. Every variant has its own lengths and thresholds, so it is looked for first.
 fn isoline_params(

@@ -1,20 +1,20 @@
 //! The builder that most programs need: method, noise, device; then frame in, frame out.
 
 mod builder;
+mod colors;
 mod job;
 mod samples;
 
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Sigma};
-use job::ISOLINE_COLORS;
+pub(crate) use colors::isoline_sequence;
 pub use job::Job;
 pub(crate) use job::{Guide, Shape, nlm_params};
-pub(crate) use samples::{bm3d_samples, isoline_samples};
+pub(crate) use samples::bm3d_samples;
 
-use crate::device::{self, Backend, Input, Samples, SamplesMut, filter_planes};
+use crate::device::{self, Backend, filter_planes, picture};
 use crate::method::Method;
-use crate::noise::correlated::Whitening;
 use crate::noise::estimate;
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
@@ -164,9 +164,15 @@ impl Denoiser {
         }
         let planes = match &resolved.job {
             Job::Bm3d { params, plan } => self.filter_bm3d(&frame, params.color, plan, control)?,
-            Job::Isoline { plan, .. } => isoline_planes(&*self.backend, plan, frame.planes(), control)?,
+            Job::Isoline { plan, .. } => {
+                let mut sequence = isoline_sequence(&*self.backend, plan)?;
+                picture(&mut *sequence, frame.planes(), &[], frame.white(), control)?
+            }
             Job::Nlm { plan, whitening, .. } => {
-                self.filter_nlm(&frame, plan, whitening.as_deref(), control)?
+                let guide = whitening.as_ref().map(|w| w.guide(frame.planes())).transpose()?;
+                let guide: Vec<PlaneView<'_>> = guide.iter().flatten().map(Plane::view).collect();
+                let mut sequence = self.backend.nlm(plan)?;
+                picture(&mut *sequence, frame.planes(), &guide, frame.white(), control)?
             }
         };
         Frame::new(planes, frame.white())
@@ -198,54 +204,6 @@ impl Denoiser {
         };
         Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
     }
-
-    /// A picture is a video of one frame.
-    fn filter_nlm(
-        &self,
-        frame: &FrameView<'_>,
-        plan: &nlm::Plan,
-        whitening: Option<&Whitening>,
-        control: &Control,
-    ) -> Result<Vec<Plane>> {
-        let floats: Vec<Plane> = frame.planes().iter().map(|p| p.to_plane()).collect();
-        // GPUs have a quicker way for bytes.
-        let bytes = (frame.white() == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());
-        let bytes = bytes.flatten();
-        let samples: Vec<Samples<'_>> = match &bytes {
-            Some(bytes) => bytes.iter().map(|b| Samples::U8(b)).collect(),
-            None => floats.iter().map(|p| Samples::F32(p.as_slice())).collect(),
-        };
-        let mut out: Vec<Plane> =
-            frame.planes().iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
-        let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
-        let guide = whitening.map(|w| w.guide(frame.planes())).transpose()?.unwrap_or_default();
-        let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p.as_slice())).collect();
-        let mut sequence = self.backend.nlm(plan)?;
-        sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
-        sequence.pull(&mut to, control)?;
-        Ok(out)
-    }
-}
-
-/// Filters along isolines: grey as it is, colours in opponent space.
-pub(crate) fn isoline_planes(
-    backend: &dyn Backend,
-    plan: &isoline::Plan,
-    planes: &[PlaneView<'_>],
-    control: &Control,
-) -> Result<Vec<Plane>> {
-    if planes.len() != 3 {
-        return backend.isoline(plan, planes, control);
-    }
-    let channels = ISOLINE_COLORS.forward(planes);
-    let views: Vec<PlaneView<'_>> = channels.iter().map(Plane::view).collect();
-    Ok(ISOLINE_COLORS.inverse(&backend.isoline(plan, &views, control)?))
-}
-
-/// The samples as bytes, if they are.
-fn as_bytes(plane: &Plane) -> Option<Vec<u8>> {
-    let byte = |&v: &f32| (f32::from(v as u8) == v).then_some(v as u8);
-    plane.as_slice().iter().map(byte).collect()
 }
 
 fn rescale(mut plane: Plane, factor: f32) -> Plane {

@@ -1,10 +1,12 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
 use super::builder::check_positive;
-use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_planes};
-use crate::device::{Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Timing};
+use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_sequence};
+use crate::device::{
+    Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
+};
 use crate::frame::typical_range;
-use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, bm3d, isoline};
+use crate::{ColorMode, Control, Error, Result, bm3d};
 
 impl Denoiser {
     /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
@@ -53,12 +55,10 @@ impl Denoiser {
             Job::Bm3d { params, plan } => {
                 bm3d_samples(&*self.backend, params.color, plan, white, from, to, control)
             }
-            Job::Nlm { plan, .. } => {
-                let mut sequence = self.backend.nlm(plan)?;
-                sequence.push(&Input { planes: from, guide: &[] }, control)?;
-                sequence.pull(to, control)
+            Job::Nlm { plan, .. } => one_frame(&mut *self.backend.nlm(plan)?, from, to, control),
+            Job::Isoline { plan, .. } => {
+                one_frame(&mut *isoline_sequence(&*self.backend, plan)?, from, to, control)
             }
-            Job::Isoline { plan, .. } => isoline_samples(&*self.backend, plan, from, to, control),
         }
     }
 
@@ -113,8 +113,9 @@ impl Denoiser {
                 let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
                 return self.backend.nlm_timed(plan, &frames, repeat);
             }
-            Job::Isoline { .. } => {
-                return Err(Error::Unsupported("isoline filters: kernels cannot be timed".into()));
+            Job::Isoline { plan, .. } => {
+                let frames = [Input { planes: from, guide: &[] }];
+                return self.backend.isoline_timed(plan, &frames, repeat);
             }
         };
         let color = (from.len() == 3).then_some(params.color);
@@ -191,20 +192,15 @@ pub(crate) fn bm3d_samples(
     }
 }
 
-/// Filters samples along isolines by way of floats.
-pub(crate) fn isoline_samples(
-    backend: &dyn Backend,
-    plan: &isoline::Plan,
+/// Filters a video of one frame.
+fn one_frame(
+    sequence: &mut dyn Sequence,
     from: &[Samples<'_>],
     to: &mut [SamplesMut<'_>],
     control: &Control,
 ) -> Result<()> {
-    let plane = |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(1.0));
-    let planes = from.iter().map(plane).collect::<Result<Vec<Plane>>>()?;
-    let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
-    let out = isoline_planes(backend, plan, &views, control)?;
-    to.iter_mut().zip(&out).for_each(|(to, plane)| to.store(plane.as_slice(), 1.0, plan.white));
-    Ok(())
+    sequence.push(&Input { planes: from, guide: &[] }, control)?;
+    sequence.pull(to, control)
 }
 
 fn same_number(from: usize, to: usize) -> Result<()> {

@@ -277,6 +277,10 @@ mod tests {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
+    mod isoline {
+        crate::device::gpu::isoline::tests::suite!(super::shared());
+    }
+
     const SIZE: (usize, usize) = (61, 47);
 
     /// A plane with `gap` samples behind every row, which nobody may touch.

@@ -232,18 +232,19 @@ impl Backend for Failover {
         self.current()?.1.bm3d_groups(plan, pass, guide)
     }
 
-    fn isoline(
-        &self,
-        plan: &isoline::Plan,
-        planes: &[PlaneView<'_>],
-        control: &Control,
-    ) -> Result<Vec<Plane>> {
-        self.attempt(plan.width * plan.height, |b| b.isoline(plan, planes, control))
-    }
-
     /// Goes on with the next device, in the middle of the video, when one fails.
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(Restarting::new(self.0.clone(), plan.clone())?))
+        let (window, plan) = (plan.into(), plan.clone());
+        Ok(Box::new(Restarting::new(self.0.clone(), window, move |b| b.nlm(&plan))?))
+    }
+
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        let (window, plan) = (plan.into(), plan.clone());
+        Ok(Box::new(Restarting::new(self.0.clone(), window, move |b| b.isoline(&plan))?))
+    }
+
+    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.current()?.1.isoline_timed(plan, frames, repeat)
     }
 
     fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {

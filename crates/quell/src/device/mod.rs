@@ -29,7 +29,7 @@ pub use gpu::notice::on_notice;
 pub use info::{DeviceInfo, Kind, Problem};
 pub(crate) use samples::filter_planes;
 pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
-pub use sequence::{Input, Sequence};
+pub use sequence::{Input, Sequence, picture};
 
 use crate::bm3d::{self, Match, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
@@ -117,14 +117,9 @@ pub trait Backend: Send + Sync {
         Err(Error::Unsupported(format!("{}: NL-means is not offered", self.info().name)))
     }
 
-    /// Runs an isoline filter on the planes of one picture, in their own units.
-    fn isoline(
-        &self,
-        plan: &isoline::Plan,
-        planes: &[PlaneView<'_>],
-        control: &Control,
-    ) -> Result<Vec<Plane>> {
-        let _ = (plan, planes, control);
+    /// Starts an isoline filter on the frames of a video, or on one picture.
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        let _ = plan;
         Err(Error::Unsupported(format!("{}: isoline filters are not offered", self.info().name)))
     }
 
@@ -139,6 +134,12 @@ pub trait Backend: Send + Sync {
         Err(Error::Unsupported(format!("{}: maps of isolines are not offered", self.info().name)))
     }
 
+    /// Filters the last but `future` of `frames` `repeat` times along isolines, as [`nlm_timed`](Self::nlm_timed) does.
+    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        let _ = (plan, frames, repeat);
+        Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
+    }
+
     /// Filters the last but `future` of `frames` `repeat` times with NL-means, from device memory to device memory, and
     /// measures it.
     fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
@@ -147,10 +148,10 @@ pub trait Backend: Send + Sync {
     }
 }
 
-/// What [`Backend::bm3d_timed`] or [`Backend::nlm_timed`] measured.
+/// What [`Backend::bm3d_timed`], [`Backend::nlm_timed`] or [`Backend::isoline_timed`] measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
-    /// All kernels of both passes, in milliseconds, one value per repetition.
+    /// All kernels, in milliseconds, one value per repetition.
     pub total_ms: Vec<f32>,
     /// Each stage in the order of the work: its name, and the median of its milliseconds.
     pub stages: Vec<(String, f32)>,

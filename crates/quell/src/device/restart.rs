@@ -6,14 +6,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::failover::Devices;
-use super::{Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
-use crate::nlm::Plan;
+use super::sequence::Window;
+use super::{Backend, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::{Control, Error, Result};
 
 /// A sequence that can be begun again: the frames that the next results need are kept.
 pub(super) struct Restarting {
     devices: Arc<Devices>,
-    plan: Plan,
+    window: Window,
+    begin: Box<Begin>,
     /// Which device, unless it is the processor, and the sequence on it.
     running: (Option<usize>, Box<dyn Sequence>),
     kept: VecDeque<Kept>,
@@ -22,6 +23,9 @@ pub(super) struct Restarting {
     /// Frames that are needed no more: memory for the next.
     spare: Vec<Kept>,
 }
+
+/// Starts the method on a device.
+type Begin = dyn Fn(&dyn Backend) -> Result<Box<dyn Sequence>> + Send;
 
 /// A frame as it was pushed.
 #[derive(Default)]
@@ -48,9 +52,14 @@ impl Kept {
 }
 
 impl Restarting {
-    pub(super) fn new(devices: Arc<Devices>, plan: Plan) -> Result<Self> {
-        let running = devices.start(|b| b.nlm(&plan))?;
-        Ok(Self { devices, plan, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
+    pub(super) fn new(
+        devices: Arc<Devices>,
+        window: Window,
+        begin: impl Fn(&dyn Backend) -> Result<Box<dyn Sequence>> + Send + 'static,
+    ) -> Result<Self> {
+        let running = devices.start(&begin)?;
+        let begin = Box::new(begin);
+        Ok(Self { devices, window, begin, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
     }
 
     /// Whether the work has to be done again, on the next device, which has been given the first `frames` that are kept.
@@ -58,7 +67,7 @@ impl Restarting {
         let (Err(e @ Error::Device { .. }), Some(number)) = (done, self.running.0) else { return Ok(false) };
         self.devices.leave(number, e);
         loop {
-            self.running = self.devices.start(|b| b.nlm(&self.plan))?;
+            self.running = self.devices.start(&self.begin)?;
             match (self.replay(frames, control), self.running.0) {
                 (Err(e @ Error::Device { .. }), Some(number)) => self.devices.leave(number, &e),
                 (replayed, _) => return replayed.map(|()| true),
@@ -69,8 +78,8 @@ impl Restarting {
     /// Gives a new device what the old one had, in the same order; what has come out before is thrown away.
     fn replay(&mut self, frames: usize, control: &Control) -> Result<()> {
         let sequence = &mut *self.running.1;
-        let pixels = self.plan.width * self.plan.height;
-        let mut waste = vec![SampleBuffer::new(SampleFormat::F32, pixels); self.plan.channels];
+        let pixels = self.window.width * self.window.height;
+        let mut waste = vec![SampleBuffer::new(SampleFormat::F32, pixels); self.window.channels];
         let mut pull = |sequence: &mut dyn Sequence| {
             let mut to: Vec<SamplesMut<'_>> = waste.iter_mut().map(SampleBuffer::view_mut).collect();
             sequence.pull(&mut to, control)
@@ -78,7 +87,7 @@ impl Restarting {
         let mut out = 0;
         for (i, frame) in self.kept.iter().take(frames).enumerate() {
             frame.push_to(sequence, control)?;
-            if i >= self.plan.future && out < self.pulled {
+            if i >= self.window.future && out < self.pulled {
                 pull(sequence)?;
                 out += 1;
             }
@@ -111,7 +120,7 @@ impl Sequence for Restarting {
                 continue;
             }
             self.pulled += 1;
-            while self.pulled > self.plan.past {
+            while self.pulled > self.window.past {
                 self.spare.extend(self.kept.pop_front());
                 self.pulled -= 1;
             }
@@ -124,10 +133,10 @@ impl Sequence for Restarting {
 mod tests {
     use super::super::failover::{Candidate, Failover};
     use super::*;
+    use crate::device::DeviceOptions;
     use crate::device::cpu::Cpu;
     use crate::device::test_devices::Fake;
-    use crate::device::{Backend, DeviceOptions};
-    use crate::nlm::{Params, Profile};
+    use crate::nlm::{Params, Plan, Profile};
 
     fn cpu() -> Cpu {
         Cpu::new(DeviceOptions { threads: 1, ..DeviceOptions::default() }).unwrap()

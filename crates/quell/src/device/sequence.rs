@@ -1,8 +1,7 @@
 //! Methods that look at several frames: what a device keeps between the frames of a video.
 
 use super::{Samples, SamplesMut};
-use crate::nlm::Plan;
-use crate::{Control, Error, Result};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// One frame on its way to a device.
 #[derive(Clone, Copy, Debug)]
@@ -25,35 +24,105 @@ pub trait Sequence: Send {
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()>;
 }
 
-/// A frame must have the planes of the plan.
-pub(crate) fn check_input(plan: &Plan, frame: &Input<'_>) -> Result<()> {
-    if frame.planes.len() != plan.channels || frame.guide.len() != plan.guides {
-        return Err(Error::Shape(format!(
-            "{} planes and {} guide planes are needed, not {} and {}",
-            plan.channels,
-            plan.guides,
-            frame.planes.len(),
-            frame.guide.len()
-        )));
-    }
-    check_sizes(plan, frame.planes.iter().chain(frame.guide).map(Samples::len))
+/// What goes into a sequence and comes out of it, whatever the method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Of every plane.
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) channels: usize,
+    pub(crate) guides: usize,
+    /// Frames before and after one that its result depends on.
+    pub(crate) past: usize,
+    pub(crate) future: usize,
 }
 
-/// So must a result.
-pub(crate) fn check_output(plan: &Plan, to: &[SamplesMut<'_>]) -> Result<()> {
-    if to.len() != plan.channels {
-        return Err(Error::Shape(format!("{} planes are needed, not {}", plan.channels, to.len())));
+impl From<&nlm::Plan> for Window {
+    fn from(plan: &nlm::Plan) -> Self {
+        let nlm::Plan { width, height, channels, guides, past, future, .. } = *plan;
+        Self { width, height, channels, guides, past, future }
     }
-    check_sizes(plan, to.iter().map(SamplesMut::len))
 }
 
-fn check_sizes(plan: &Plan, mut sizes: impl Iterator<Item = usize>) -> Result<()> {
-    match sizes.find(|&n| n != plan.width * plan.height) {
-        Some(n) => {
-            Err(Error::Shape(format!("{n} samples cannot be a {} x {} plane", plan.width, plan.height)))
+impl From<&isoline::Plan> for Window {
+    fn from(plan: &isoline::Plan) -> Self {
+        let isoline::Plan { width, height, .. } = *plan;
+        Self { width, height, channels: plan.channels(), guides: 0, past: 0, future: 0 }
+    }
+}
+
+impl Window {
+    /// A frame must have the planes that are expected.
+    pub(crate) fn check_input(&self, frame: &Input<'_>) -> Result<()> {
+        if frame.planes.len() != self.channels || frame.guide.len() != self.guides {
+            return Err(Error::Shape(format!(
+                "{} planes and {} guide planes are needed, not {} and {}",
+                self.channels,
+                self.guides,
+                frame.planes.len(),
+                frame.guide.len()
+            )));
         }
-        None => Ok(()),
+        self.check_sizes(frame.planes.iter().chain(frame.guide).map(Samples::len))
     }
+
+    /// So must a result.
+    pub(crate) fn check_output(&self, to: &[SamplesMut<'_>]) -> Result<()> {
+        if to.len() != self.channels {
+            return Err(Error::Shape(format!("{} planes are needed, not {}", self.channels, to.len())));
+        }
+        self.check_sizes(to.iter().map(SamplesMut::len))
+    }
+
+    fn check_sizes(&self, mut sizes: impl Iterator<Item = usize>) -> Result<()> {
+        match sizes.find(|&n| n != self.width * self.height) {
+            Some(n) => {
+                Err(Error::Shape(format!("{n} samples cannot be a {} x {} plane", self.width, self.height)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Filters one picture: a video of one frame. `white` is that of the plan.
+///
+/// ```
+/// use quell::device::{self, Device, picture};
+/// use quell::{Control, Plane, isoline::{Plan, Profile}};
+/// let noisy = Plane::from_vec(16, 16, vec![100.0; 256])?;
+/// let plan = Plan::new(&Profile::Fast.params(25.0, 1), (16, 16), 255.0, &[25.0])?;
+/// let mut sequence = device::open(Device::Cpu, Default::default())?.isoline(&plan)?;
+/// let clean = picture(&mut *sequence, &[noisy.view()], &[], 255.0, &Control::new())?;
+/// assert!((clean[0].as_slice()[40] - 100.0).abs() < 0.01);
+/// # Ok::<(), quell::Error>(())
+/// ```
+pub fn picture(
+    sequence: &mut dyn Sequence,
+    planes: &[PlaneView<'_>],
+    guide: &[PlaneView<'_>],
+    white: f32,
+    control: &Control,
+) -> Result<Vec<Plane>> {
+    let [floats, guide] = [planes, guide].map(|all| all.iter().map(|p| p.to_plane()).collect::<Vec<_>>());
+    // GPUs have a quicker way for bytes.
+    let bytes = (white == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());
+    let bytes = bytes.flatten();
+    let samples: Vec<Samples<'_>> = match &bytes {
+        Some(bytes) => bytes.iter().map(|b| Samples::U8(b)).collect(),
+        None => floats.iter().map(|p| Samples::F32(p.as_slice())).collect(),
+    };
+    let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p.as_slice())).collect();
+    sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
+    let mut out: Vec<Plane> = planes.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
+    let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
+    sequence.pull(&mut to, control)?;
+    Ok(out)
+}
+
+/// The samples as bytes, if they are.
+fn as_bytes(plane: &Plane) -> Option<Vec<u8>> {
+    let byte = |&v: &f32| (f32::from(v as u8) == v).then_some(v as u8);
+    plane.as_slice().iter().map(byte).collect()
 }
 
 /// What a sequence says that has no frame to filter.

@@ -8,7 +8,7 @@ use super::{
     samples,
 };
 use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result, nlm};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// A picture is cut only where each device gets at least this many times the halo in rows of its own: the halo is
 /// computed twice.
@@ -225,6 +225,15 @@ impl Backend for Spread {
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
         let claim = self.claim(1);
         self.devices[claim.taken[0]].nlm(plan)
+    }
+
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        let claim = self.claim(1);
+        self.devices[claim.taken[0]].isoline(plan)
+    }
+
+    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.devices[0].isoline_timed(plan, frames, repeat)
     }
 
     fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::cpu::Cpu;
 use super::{Backend, DeviceInfo, Input, Kind, SamplesMut, Sequence};
 use crate::bm3d::Plan;
-use crate::{Control, Error, Plane, PlaneView, Result, nlm};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// The processor in the role of a GPU.
 pub(super) struct Fake {
@@ -23,6 +23,12 @@ pub(super) struct Fake {
 impl Fake {
     pub(super) fn new(name: &str, cpu: Cpu) -> Self {
         Self { name: name.into(), cpu, done: 0.into(), lost_after: usize::MAX, refuses: false, lanes: 1 }
+    }
+}
+
+impl Fake {
+    fn sequence(&self, inner: Box<dyn Sequence>) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(FakeSequence { inner, name: self.name.clone(), left: self.lost_after }))
     }
 }
 
@@ -53,8 +59,11 @@ impl Backend for Fake {
     }
 
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        let inner = self.cpu.nlm(plan)?;
-        Ok(Box::new(FakeSequence { inner, name: self.name.clone(), left: self.lost_after }))
+        self.sequence(self.cpu.nlm(plan)?)
+    }
+
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        self.sequence(self.cpu.isoline(plan)?)
     }
 }
 

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Guide, Job, Shape, bm3d_samples, isoline_samples, nlm_params};
+use crate::denoiser::{Denoiser, Guide, Job, Shape, bm3d_samples, isoline_sequence, nlm_params};
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::method::Method;
 use crate::nlm::Chroma;
@@ -161,13 +161,7 @@ impl Lane {
                 };
                 Box::new(Single::new(filter))
             }
-            Job::Isoline { plan, .. } => {
-                let backend = denoiser.backend.clone();
-                let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
-                    isoline_samples(&*backend, &plan, from, to, control)
-                };
-                Box::new(Single::new(filter))
-            }
+            Job::Isoline { plan, .. } => isoline_sequence(&*denoiser.backend, &plan)?,
         };
         Ok(Self { planes, compared, made, filter: Filter::Sequence(filter) })
     }

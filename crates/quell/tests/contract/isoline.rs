@@ -1,6 +1,6 @@
 //! Isoline filters: every instruction set against the scalar reference, and what the filters promise.
 
-use quell::device::{Backend, SampleBuffer};
+use quell::device::{self, Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
 use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, metrics};
 
@@ -14,12 +14,18 @@ fn plan(params: &Params, planes: &[Plane], sigma: f32) -> Plan {
     Plan::new(params, size, 255.0, &vec![sigma; planes.len()]).unwrap()
 }
 
+/// One picture through a device.
+fn filter(device: &dyn Backend, plan: &Plan, planes: &[Plane]) -> quell::Result<Vec<Plane>> {
+    let mut sequence = device.isoline(plan)?;
+    device::picture(&mut *sequence, &views(planes), &[], plan.white, &Control::new())
+}
+
 /// Every level against the reference.
 fn check(params: &Params, planes: &[Plane], sigma: f32) {
     let plan = plan(params, planes, sigma);
     let want = reference::run(&plan, &views(planes));
     for level in levels() {
-        let got = cpu(level, 1, 0).isoline(&plan, &views(planes), &Control::new()).unwrap();
+        let got = filter(&cpu(level, 1, 0), &plan, planes).unwrap();
         assert_eq!(got.len(), planes.len());
         for (c, (got, want)) in got.iter().zip(&want).enumerate() {
             let off = worst(got, want);
@@ -122,8 +128,7 @@ fn any_number_of_threads() {
     for variant in Variant::ALL {
         let plan = plan(&Params::of(variant, 25.0, 1), &planes, 25.0);
         for level in levels() {
-            let run =
-                |threads| cpu(level, threads, 0).isoline(&plan, &views(&planes), &Control::new()).unwrap();
+            let run = |threads| filter(&cpu(level, threads, 0), &plan, &planes).unwrap();
             let want = run(1);
             for threads in [2, 3, 7] {
                 assert!(run(threads) == want, "{level:?} {variant:?}: {threads} threads change the result");
@@ -140,8 +145,7 @@ fn a_device_remembers_nothing() {
             let planes = [eight_bit(w, h, 25.0, 3)];
             let plan = plan(&Params::of(variant, 25.0, 1), &planes, 25.0);
             let fresh = cpu(quell::device::cpu::Level::Portable, 1, 0);
-            let [a, b] =
-                [&device, &fresh].map(|d| d.isoline(&plan, &views(&planes), &Control::new()).unwrap());
+            let [a, b] = [&device, &fresh].map(|d| filter(d, &plan, &planes).unwrap());
             assert!(a == b, "{variant:?} {w} x {h}");
         }
     }
@@ -153,8 +157,7 @@ fn nothing_beyond_the_halo_matters() {
         let mut planes = [eight_bit(120, 20, 25.0, 8)];
         let plan = plan(&Params::of(variant, 25.0, 1), &planes, 25.0);
         let device = cpu(levels().last().unwrap(), 1, 0);
-        let run =
-            |planes: &[Plane]| device.isoline(&plan, &views(planes), &Control::new()).unwrap().remove(0);
+        let run = |planes: &[Plane]| filter(&device, &plan, planes).unwrap().remove(0);
         let before = run(&planes);
         planes[0].row_mut(10)[60] = 255.0;
         let after = run(&planes);
@@ -169,7 +172,7 @@ fn flat_pictures_stay_as_they_are() {
     let flat = [Plane::from_vec(20, 20, vec![77.0; 400]).unwrap()];
     for variant in Variant::ALL {
         let plan = plan(&Params::of(variant, 25.0, 1), &flat, 25.0);
-        let got = cpu(levels().last().unwrap(), 1, 0).isoline(&plan, &views(&flat), &Control::new()).unwrap();
+        let got = filter(&cpu(levels().last().unwrap(), 1, 0), &plan, &flat).unwrap();
         assert!(worst(&got[0], &flat[0]) < 1e-3, "{variant:?}");
     }
 }
@@ -183,7 +186,7 @@ fn results_follow_the_unit_of_the_samples() {
         let device = cpu(levels().last().unwrap(), 1, 0);
         let run = |planes: &[Plane], white, sigma| {
             let plan = Plan::new(&params, (40, 40), white, &[sigma]).unwrap();
-            device.isoline(&plan, &views(planes), &Control::new()).unwrap().remove(0)
+            filter(&device, &plan, planes).unwrap().remove(0)
         };
         let (a, b) = (run(&planes, 255.0, 25.0), run(&scaled, 65535.0, 25.0 * 257.0));
         assert!(worst(&a, &map(&b, |v| v / 257.0)) < TOLERANCE, "{variant:?}");
@@ -201,7 +204,7 @@ fn every_variant_reduces_noise() {
         let planes = [noisy.clone()];
         let plan = plan(&Params::of(variant, 25.0, 1), &planes, 25.0);
         let device = cpu(levels().last().unwrap(), 1, 0);
-        error(&device.isoline(&plan, &views(&planes), &Control::new()).unwrap()[0])
+        error(&filter(&device, &plan, &planes).unwrap()[0])
     };
     let errors = Variant::ALL.map(run);
     let before = error(&noisy);
@@ -215,7 +218,7 @@ fn planes_that_do_not_fit_are_refused() {
     let planes = [picture(20, 20, 25.0, 1), picture(20, 20, 25.0, 2)];
     let plan = plan(&Profile::Normal.params(25.0, 1), &planes, 25.0);
     let device = cpu(levels().last().unwrap(), 1, 0);
-    let run = |planes: &[Plane]| device.isoline(&plan, &views(planes), &Control::new());
+    let run = |planes: &[Plane]| filter(&device, &plan, planes);
     assert!(run(&planes).is_ok());
     assert!(run(&planes[..1]).is_err());
     assert!(run(&[picture(20, 21, 25.0, 1), picture(20, 21, 25.0, 2)]).is_err());

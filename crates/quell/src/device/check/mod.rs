@@ -5,9 +5,12 @@
 //! reference itself.
 
 mod cases;
+mod frames;
+mod isoline;
 mod nlm;
 mod picture;
 
+pub use isoline::{ISOLINE_TOLERANCE, isoline};
 pub use nlm::{NLM_TOLERANCE, nlm};
 
 use rayon::prelude::*;
@@ -58,7 +61,7 @@ pub struct CaseResult {
     pub second_pass: Option<f32>,
     /// Difference of the PSNR against the clean picture, in dB.
     pub psnr_db: Option<f64>,
-    /// Whether all groups are the same, entry by entry; `None` if the device cannot tell.
+    /// Whether all groups, or the lines of 8-bit pictures, are the same; `None` if the device cannot tell.
     pub groups: Option<bool>,
     /// How it went.
     pub outcome: Outcome,
@@ -126,7 +129,7 @@ impl Limited {
 impl Measured {
     fn fault(&self) -> Option<String> {
         if self.groups == Some(false) {
-            return Some("groups differ".into());
+            return Some("groups, or lines, differ".into());
         }
         let passes = [("pass 1", self.first_pass), ("pass 2", self.second_pass), ("the result", self.worst)];
         for (what, difference) in passes {

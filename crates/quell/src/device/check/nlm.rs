@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::picture::{clean, noisy};
+use super::frames::{Clip, filter, floats, views, worst};
 use super::{CaseResult, Limited, Measured};
-use crate::device::{Backend, Input, SampleBuffer, SampleFormat, Samples, SamplesMut};
+use crate::device::sequence::Window;
+use crate::device::{Backend, SampleFormat};
 use crate::nlm::reference::{self, Views};
 use crate::nlm::{Center, Params, Plan, Profile, Weight};
-use crate::{Control, Plane, PlaneView, Result};
+use crate::{Plane, Result};
 
 /// Most that a pixel may differ from the reference, in grey levels of 255: f32 against f64.
 pub const NLM_TOLERANCE: f32 = 0.01;
@@ -134,27 +135,8 @@ impl Case {
         Plan::new(&self.params, self.size, self.channels, self.guides, self.white(), self.sigma * unit)
     }
 
-    /// A plane of a frame: the picture moves, and every plane has its own noise.
-    fn plane(&self, seed: usize, tint: f32) -> Result<Plane> {
-        let (w, h) = self.size;
-        let (wide, moved) = (clean(w + 7, h, tint), seed % 7);
-        let rows = (0..h).flat_map(|y| wide.row(y)[moved..moved + w].iter().copied());
-        noisy(&Plane::from_vec(w, h, rows.collect())?, self.sigma, seed as u64)
-    }
-
-    /// The planes of every frame in their own units, as stored.
-    fn planes(&self, count: usize, first: usize, format: SampleFormat) -> Result<Vec<Vec<SampleBuffer>>> {
-        let frame = |t: usize| {
-            let plane = |c: usize| {
-                let plane = self.plane(first + 10 * t + c, c as f32)?;
-                let scale = if first > 0 { 1.0 } else { format.white() / 255.0 };
-                let mut samples = SampleBuffer::new(format, plane.as_slice().len());
-                samples.view_mut().store(plane.as_slice(), scale, format.white());
-                Ok(samples)
-            };
-            (0..count).map(plane).collect::<Result<Vec<_>>>()
-        };
-        (0..self.frames).map(frame).collect()
+    fn clip(&self) -> Clip {
+        Clip { size: self.size, frames: self.frames, sigma: self.sigma }
     }
 }
 
@@ -167,65 +149,15 @@ pub fn nlm(device: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseResult)
 
 fn check(device: &dyn Backend, case: &Case) -> Result<Measured> {
     let plan = case.plan()?;
-    let frames = case.planes(case.channels, 0, case.from)?;
-    let guides = case.planes(case.guides, 500, SampleFormat::F32)?;
-    let got = filter(device, &plan, &frames, &guides, case.to)?;
-    let (planes, compared) = (floats(&plan, &frames)?, floats(&plan, &guides)?);
+    let frames = case.clip().planes(case.channels, 0, case.from)?;
+    let guides = case.clip().planes(case.guides, 500, SampleFormat::F32)?;
+    let got = filter(&mut *device.nlm(&plan)?, Window::from(&plan), &frames, &guides, case.to)?;
+    let (planes, compared) = (floats(case.size, &frames)?, floats(case.size, &guides)?);
     let (planes, compared) = (views(&planes), views(&compared));
     let frames: Vec<Views<'_>> =
         std::iter::zip(&planes, &compared).map(|(p, g)| Views { planes: p, guide: g }).collect();
     let want: Vec<Vec<Plane>> =
         (0..case.frames).into_par_iter().map(|t| reference::run(&plan, &frames, t)).collect();
-    let scale = 255.0 / plan.white;
-    let off = |(got, want): (&SampleBuffer, &Plane)| {
-        // Integers are rounded: what is compared then is how far the reference is from their step.
-        let step = if case.to == SampleFormat::F32 { 0.0 } else { 0.5 };
-        let difference = |(i, want): (usize, &f32)| {
-            let want = if step > 0.0 { want.clamp(0.0, plan.white) } else { *want };
-            ((got.view().get(i) - want).abs() - step).max(0.0) * scale
-        };
-        let differences = want.as_slice().iter().enumerate().map(difference);
-        differences.fold(0.0f32, |m, d| if d.is_nan() { f32::INFINITY } else { m.max(d) })
-    };
-    let pairs = got.iter().flatten().zip(want.iter().flatten());
-    let worst = pairs.map(off).fold(0.0, f32::max);
+    let worst = worst(&got, &want, plan.white);
     Ok(Measured { worst: Limited::new(worst, NLM_TOLERANCE), ..Measured::default() })
-}
-
-/// All frames through the device, with as much delay as the plan asks for.
-fn filter(
-    device: &dyn Backend,
-    plan: &Plan,
-    frames: &[Vec<SampleBuffer>],
-    guides: &[Vec<SampleBuffer>],
-    to: SampleFormat,
-) -> Result<Vec<Vec<SampleBuffer>>> {
-    let control = Control::new();
-    let mut sequence = device.nlm(plan)?;
-    let mut out = Vec::new();
-    for t in 0..frames.len() + plan.future {
-        if t < frames.len() {
-            sequence.push(&Input { planes: &samples(&frames[t]), guide: &samples(&guides[t]) }, &control)?;
-        }
-        if t >= plan.future {
-            let mut frame = vec![SampleBuffer::new(to, plan.width * plan.height); plan.channels];
-            let mut planes: Vec<SamplesMut<'_>> = frame.iter_mut().map(SampleBuffer::view_mut).collect();
-            sequence.pull(&mut planes, &control)?;
-            out.push(frame);
-        }
-    }
-    Ok(out)
-}
-
-fn samples(planes: &[SampleBuffer]) -> Vec<Samples<'_>> {
-    planes.iter().map(SampleBuffer::view).collect()
-}
-
-fn floats(plan: &Plan, frames: &[Vec<SampleBuffer>]) -> Result<Vec<Vec<Plane>>> {
-    let plane = |s: &SampleBuffer| Plane::from_vec(plan.width, plan.height, s.view().to_floats(1.0));
-    frames.iter().map(|f| f.iter().map(plane).collect()).collect()
-}
-
-fn views(frames: &[Vec<Plane>]) -> Vec<Vec<PlaneView<'_>>> {
-    frames.iter().map(|f| f.iter().map(Plane::view).collect()).collect()
 }

@@ -22,7 +22,7 @@ pub struct Cpu {
     level: Level,
     tile: usize,
     bm3d: bm3d::Pools,
-    isoline: isoline::Pool,
+    isoline: Arc<isoline::Pool>,
 }
 
 impl Cpu {
@@ -38,7 +38,7 @@ impl Cpu {
             level: Level::pick(options.level),
             tile: options.tile,
             bm3d: bm3d::Pools::default(),
-            isoline: isoline::Pool::default(),
+            isoline: Arc::default(),
         })
     }
 }
@@ -65,13 +65,8 @@ impl Backend for Cpu {
         Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
     }
 
-    fn isoline(
-        &self,
-        plan: &crate::isoline::Plan,
-        planes: &[PlaneView<'_>],
-        control: &Control,
-    ) -> Result<Vec<Plane>> {
-        self.pool.install(|| isoline::run(self, plan, planes, control))
+    fn isoline(&self, plan: &crate::isoline::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(isoline::IsolineSequence::new(self, plan)?))
     }
 
     fn isoline_map(

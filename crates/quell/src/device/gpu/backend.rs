@@ -9,7 +9,7 @@ use crate::device::samples::{by_conversion, check_shape};
 use crate::device::{
     Backend, DeviceInfo, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
 };
-use crate::{Control, Error, Plane, PlaneView, Result, nlm};
+use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 impl From<SampleFormat> for Format {
     fn from(format: SampleFormat) -> Self {
@@ -140,6 +140,23 @@ impl<R: Runtime> Backend for Gpu<R> {
 
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
         Ok(Box::new(self.nlm_frames(plan)?))
+    }
+
+    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(self.isoline_frames(plan)?))
+    }
+
+    fn isoline_map(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        map: isoline::Map,
+    ) -> Result<Plane> {
+        self.isoline_known(plan, planes, map)
+    }
+
+    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        Ok(self.isoline_repeated(plan, frames, repeat)?.into())
     }
 
     fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::library::Library;
-use super::{GpuError, Runtime, Stop, bm3d, nlm};
+use super::transfer::Kept;
+use super::{GpuError, Runtime, Stop, bm3d, isoline, nlm};
 use crate::Error;
 use crate::device::DeviceInfo;
 
@@ -17,14 +18,23 @@ pub(crate) struct Gpu<R: Runtime> {
     pub(super) library: Arc<Library<R>>,
     pub(super) bm3d: bm3d::Kept<R>,
     /// Shared with the sequences too, which give back what they took.
-    pub(super) nlm: Arc<nlm::Kept<R>>,
+    pub(super) nlm: Arc<Kept<nlm::Memory<R>>>,
+    pub(super) isoline: Arc<Kept<isoline::Memory<R>>>,
 }
 
 impl<R: Runtime> Gpu<R> {
     /// A device that is ready; `tile` is the side of tiles, 0 for as large as the memory allows.
     pub(crate) fn new(runtime: R, info: DeviceInfo, tile: usize) -> Self {
         let (runtime, library) = (Arc::new(runtime), Arc::default());
-        Self { runtime, info, tile, library, bm3d: bm3d::Kept::default(), nlm: Arc::default() }
+        Self {
+            runtime,
+            info,
+            tile,
+            library,
+            bm3d: bm3d::Kept::default(),
+            nlm: Arc::default(),
+            isoline: Arc::default(),
+        }
     }
 
     /// What is driven.

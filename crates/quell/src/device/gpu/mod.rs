@@ -9,9 +9,11 @@ pub(crate) mod cache;
 mod clock;
 mod device;
 mod growing;
+pub(crate) mod isoline;
 mod library;
 pub(crate) mod nlm;
 pub(crate) mod notice;
+mod transfer;
 
 pub(crate) use device::Gpu;
 
@@ -181,4 +183,15 @@ pub(crate) trait Runtime: Send + Sync + Sized + 'static {
     fn mark(&self, queue: &Self::Queue) -> GpuResult<Self::Event>;
     /// Milliseconds between two points that have both been passed.
     fn elapsed(&self, from: &Self::Event, to: &Self::Event) -> GpuResult<f32>;
+}
+
+/// A number as an argument; sizes are checked before.
+pub(crate) fn int<R: Runtime>(v: usize) -> Arg<'static, R> {
+    Arg::I32(v as i32)
+}
+
+/// A buffer that must be there.
+pub(crate) fn buffer<R: Runtime>(of: &growing::Growing<R::Buffer>) -> GpuResult<Arg<'_, R>> {
+    let missing = || GpuError::Driver { call: "buffer", reason: "it is missing".into() };
+    of.peek().map(Arg::Buffer).ok_or_else(missing)
 }

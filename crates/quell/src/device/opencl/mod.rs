@@ -72,6 +72,10 @@ mod tests {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }
 
+    mod isoline {
+        crate::device::gpu::isoline::tests::suite!(super::shared());
+    }
+
     mod conformance {
         crate::device::gpu::bm3d::conformance::suite!(super::shared(), super::first);
     }

@@ -6,7 +6,7 @@ use crate::device::cpu::simd::{Kernel, Simd};
 /// One band of a blur: the band's only plane becomes the blurred `from`.
 pub(super) struct BlurBand<'a, 'b> {
     pub(super) taps: [f32; 5],
-    pub(super) from: &'a Padded<'a>,
+    pub(super) from: &'a Padded,
     pub(super) band: &'a mut Band<'b>,
 }
 

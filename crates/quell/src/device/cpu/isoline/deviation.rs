@@ -10,7 +10,7 @@ use crate::isoline::Plan;
 pub(super) struct DeviationBand<'a, 'b> {
     pub(super) plan: &'a Plan,
     pub(super) segments: &'a Segments,
-    pub(super) z: &'a [Padded<'a>],
+    pub(super) z: &'a [Padded],
     pub(super) band: &'a mut Band<'b>,
 }
 

@@ -9,9 +9,9 @@ use crate::isoline::{Offset, Plan};
 pub(super) struct FollowBand<'a, 'b> {
     pub(super) plan: &'a Plan,
     pub(super) segments: &'a Segments,
-    pub(super) z: &'a [Padded<'a>],
+    pub(super) z: &'a [Padded],
     /// What [`SegmentBand`](super::segments::SegmentBand) made.
-    pub(super) best: &'a [Padded<'a>],
+    pub(super) best: &'a [Padded],
     pub(super) band: &'a mut Band<'b>,
 }
 

@@ -10,14 +10,18 @@ mod padded;
 mod pool;
 mod restore;
 mod segments;
+mod sequence;
 mod star;
 
 pub(super) use padded::Pool;
+pub(super) use sequence::IsolineSequence;
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::Cpu;
 use super::simd::dispatch;
+use super::{Cpu, Level};
+use crate::device::Samples;
 use crate::isoline::{Map, Plan, Restoring, Variant, reference};
 use crate::{Control, Error, Plane, PlaneView, Result};
 use padded::{Layout, Padded, each_band};
@@ -28,59 +32,88 @@ const ROWS: usize = 32;
 /// Columns that are worked on at once where many values are kept of each.
 const COLUMNS: usize = 512;
 
-/// Runs the plan on the planes of a picture.
-pub(super) fn run(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-    check(plan, planes)?;
-    if plan.variant.is_blind() {
-        return lines::run(cpu, plan, planes, control);
+/// What pictures in work share.
+#[derive(Clone)]
+struct Engine {
+    level: Level,
+    memory: Arc<Pool>,
+}
+
+impl Engine {
+    fn new(cpu: &Cpu) -> Self {
+        Self { level: cpu.level, memory: cpu.isoline.clone() }
     }
-    let run = Run { cpu, plan, control, layout: Layout::new(plan.width, plan.height, margin(plan)) };
-    let z: Vec<Padded<'_>> = planes.iter().map(|p| Padded::copy(p, run.layout, 0.0, &cpu.isoline)).collect();
-    let result = match plan.variant {
-        Variant::Pooled => run.pooled(&z)?,
-        Variant::Line => run.line(&z, 3)?,
-        _ => run.two_round(&z)?,
-    };
-    Ok(result.iter().map(Padded::to_plane).collect())
+
+    /// The samples of a picture as the plan's filter wants them.
+    fn read(&self, plan: &Plan, planes: &[Samples<'_>]) -> Vec<Padded> {
+        let layout = Layout::new(plan.width, plan.height, margin(plan));
+        planes.iter().map(|p| Padded::copy(*p, layout, offset(plan), &self.memory)).collect()
+    }
+
+    /// Runs the plan on the planes of a picture.
+    fn run(&self, plan: &Plan, z: &[Padded], control: &Control) -> Result<Vec<Padded>> {
+        if plan.variant.is_blind() {
+            let mut found = lines::filter(self, plan, z, control)?;
+            found.truncate(z.len());
+            return Ok(found);
+        }
+        let run = Run { engine: self, plan, control, layout: z[0].layout };
+        match plan.variant {
+            Variant::Pooled => run.pooled(z),
+            Variant::Line => run.line(z, 3),
+            _ => run.two_round(z),
+        }
+    }
 }
 
 /// What the filter knows about a picture. The paper's filters have it at hand; for the others it is not worth a second
 /// way of computing it.
 pub(super) fn map(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
-    check(plan, planes)?;
-    if plan.variant.is_blind() || map == Map::Edges {
-        return lines::map(cpu, plan, planes, map);
-    }
-    Ok(reference::map(plan, planes, map))
-}
-
-fn check(plan: &Plan, planes: &[PlaneView<'_>]) -> Result<()> {
     let fits = |p: &PlaneView<'_>| (p.width(), p.height()) == (plan.width, plan.height);
     if planes.len() != plan.channels() || !planes.iter().all(fits) {
         return Err(Error::Shape("planes do not fit the plan".into()));
     }
-    if !(1..=4).contains(&planes.len()) {
-        return Err(Error::Shape(format!("{} planes: 1 to 4 can be filtered together", planes.len())));
+    check(plan)?;
+    if plan.variant.is_blind() || map == Map::Edges {
+        let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
+        let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
+        let engine = Engine::new(cpu);
+        return lines::map(&engine, plan, &engine.read(plan, &samples), map);
+    }
+    Ok(reference::map(plan, planes, map))
+}
+
+fn check(plan: &Plan) -> Result<()> {
+    if !(1..=4).contains(&plan.channels()) {
+        return Err(Error::Shape(format!("{} planes: 1 to 4 can be filtered together", plan.channels())));
     }
     Ok(())
 }
 
+/// What is taken from every sample: sums of smaller ones stay exact.
+fn offset(plan: &Plan) -> f32 {
+    if plan.variant.is_blind() { (0.5 * plan.white).ceil() } else { 0.0 }
+}
+
 /// Columns and rows around the picture that kernels read.
 fn margin(plan: &Plan) -> usize {
+    if plan.variant.is_blind() {
+        return plan.patterns.length() + plan.thickness / 2;
+    }
     (plan.patterns.length() * plan.segments + plan.thickness / 2).max(2)
 }
 
 /// One picture on its way.
 struct Run<'a> {
-    cpu: &'a Cpu,
+    engine: &'a Engine,
     plan: &'a Plan,
     control: &'a Control,
     layout: Layout,
 }
 
-impl<'a> Run<'a> {
-    fn planes(&self, count: usize) -> Vec<Padded<'a>> {
-        (0..count).map(|_| Padded::new(self.layout, &self.cpu.isoline)).collect()
+impl Run<'_> {
+    fn planes(&self, count: usize) -> Vec<Padded> {
+        (0..count).map(|_| Padded::new(self.layout, &self.engine.memory)).collect()
     }
 
     fn step(&self, done: u64, total: u64) -> Result<()> {
@@ -88,7 +121,7 @@ impl<'a> Run<'a> {
         self.control.check()
     }
 
-    fn pooled(&self, z: &[Padded<'_>]) -> Result<Vec<Padded<'a>>> {
+    fn pooled(&self, z: &[Padded]) -> Result<Vec<Padded>> {
         let level = self.blur(&z[..1], self.plan.pool.blur.taps);
         let pooled = self.pool(z, &self.plan.pool, &level[0], None);
         self.step(1, 1)?;
@@ -96,7 +129,7 @@ impl<'a> Run<'a> {
     }
 
     /// The first of `steps`, or the only two.
-    fn line(&self, z: &[Padded<'_>], steps: u64) -> Result<Vec<Padded<'a>>> {
+    fn line(&self, z: &[Padded], steps: u64) -> Result<Vec<Padded>> {
         let level = self.blur(&z[..1], self.plan.pool.blur.taps);
         let pooled = self.pool(z, &self.plan.pool, &level[0], None);
         self.step(1, steps)?;
@@ -108,7 +141,7 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    fn two_round(&self, z: &[Padded<'_>]) -> Result<Vec<Padded<'a>>> {
+    fn two_round(&self, z: &[Padded]) -> Result<Vec<Padded>> {
         let steps = 6;
         let first = self.line(z, steps)?;
         let second = self.pool(z, &self.plan.pilot_pool, &first[0], Some(&first[0]));
@@ -125,12 +158,7 @@ impl<'a> Run<'a> {
         Ok(result)
     }
 
-    fn combine(
-        &self,
-        a: &[Padded<'_>],
-        b: &[Padded<'_>],
-        f: impl Fn(f32, f32) -> f32 + Sync,
-    ) -> Vec<Padded<'a>> {
+    fn combine(&self, a: &[Padded], b: &[Padded], f: impl Fn(f32, f32) -> f32 + Sync) -> Vec<Padded> {
         let mut out = self.planes(a.len());
         for (to, (a, b)) in out.iter_mut().zip(a.iter().zip(b)) {
             to.combine(a, b, &f);
@@ -138,36 +166,36 @@ impl<'a> Run<'a> {
         out
     }
 
-    fn blur(&self, from: &[Padded<'_>], taps: [f32; 5]) -> Vec<Padded<'a>> {
+    fn blur(&self, from: &[Padded], taps: [f32; 5]) -> Vec<Padded> {
         let mut out = self.planes(from.len());
         for (to, from) in out.chunks_exact_mut(1).zip(from) {
-            each_band(to, ROWS, |band| dispatch(self.cpu.level, blur::BlurBand { taps, from, band }));
+            each_band(to, ROWS, |band| dispatch(self.engine.level, blur::BlurBand { taps, from, band }));
         }
         out
     }
 
     fn pool(
         &self,
-        z: &[Padded<'_>],
+        z: &[Padded],
         pooling: &crate::isoline::Pooling,
-        level: &Padded<'_>,
-        guide: Option<&Padded<'_>>,
-    ) -> Vec<Padded<'a>> {
+        level: &Padded,
+        guide: Option<&Padded>,
+    ) -> Vec<Padded> {
         let chains = &pool::Chains::new(self.plan, self.layout);
         let mut out = self.planes(z.len());
         each_band(&mut out, ROWS / 2, |band| {
-            dispatch(self.cpu.level, pool::PoolBand { chains, pooling, z, level, guide, band });
+            dispatch(self.engine.level, pool::PoolBand { chains, pooling, z, level, guide, band });
         });
         out
     }
 
-    fn choose(&self, restoring: &Restoring, q: &[Padded<'_>], other: &[Padded<'_>]) -> Vec<Padded<'a>> {
+    fn choose(&self, restoring: &Restoring, q: &[Padded], other: &[Padded]) -> Vec<Padded> {
         let lines = &restore::Lines::new(self.plan, self.layout);
         let mut out = self.planes(2 * q.len() + other.len());
         each_band(&mut out, ROWS, |band| {
             for columns in self.columns() {
                 let job = restore::ChooseBand { lines, restoring, q, other, columns, band };
-                dispatch(self.cpu.level, job);
+                dispatch(self.engine.level, job);
             }
         });
         out
@@ -176,15 +204,15 @@ impl<'a> Run<'a> {
     fn restore(
         &self,
         restoring: &Restoring,
-        q: &[Padded<'_>],
-        chosen: &[Padded<'_>],
+        q: &[Padded],
+        chosen: &[Padded],
         finish: Finish<'_>,
-    ) -> Vec<Padded<'a>> {
+    ) -> Vec<Padded> {
         let mut out = self.planes(q.len());
         each_band(&mut out, ROWS, |band| {
             for columns in self.columns() {
                 dispatch(
-                    self.cpu.level,
+                    self.engine.level,
                     restore::RestoreBand { restoring, q, chosen, finish, columns, band },
                 );
             }

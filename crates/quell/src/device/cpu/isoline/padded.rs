@@ -1,8 +1,11 @@
 //! Planes with a margin of edge samples, so that kernels need no code for borders.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use crate::{Plane, PlaneView};
+use crate::Plane;
+use crate::device::{Samples, SamplesMut};
 
 /// Lanes that kernels may write or read beyond the last column.
 const LANES: usize = 8;
@@ -43,15 +46,15 @@ impl Layout {
 }
 
 /// A plane with its margin.
-pub(super) struct Padded<'a> {
+pub(super) struct Padded {
     pub(super) layout: Layout,
     data: Vec<f32>,
-    pool: &'a Pool,
+    memory: Arc<Pool>,
 }
 
-impl Drop for Padded<'_> {
+impl Drop for Padded {
     fn drop(&mut self) {
-        self.pool.give(std::mem::take(&mut self.data));
+        self.memory.give(std::mem::take(&mut self.data));
     }
 }
 
@@ -62,27 +65,57 @@ pub(super) struct Band<'a> {
     pub(super) planes: Vec<&'a mut [f32]>,
 }
 
-impl<'a> Padded<'a> {
+impl Padded {
     /// A plane with unspecified samples.
-    pub(super) fn new(layout: Layout, pool: &'a Pool) -> Self {
-        let mut data = pool.take();
+    pub(super) fn new(layout: Layout, memory: &Arc<Pool>) -> Self {
+        let mut data = memory.take();
         data.resize(layout.length(), 0.0);
-        Self { layout, data, pool }
+        Self { layout, data, memory: memory.clone() }
     }
 
-    /// A copy of a plane, less `offset`.
-    pub(super) fn copy(view: &PlaneView<'_>, layout: Layout, offset: f32, pool: &'a Pool) -> Self {
-        let mut all = [Self::new(layout, pool)];
+    /// Samples less `offset`.
+    pub(super) fn copy(samples: Samples<'_>, layout: Layout, offset: f32, memory: &Arc<Pool>) -> Self {
+        fn convert<T: Copy + Into<f32>>(to: &mut [f32], from: &[T], offset: f32) {
+            to.iter_mut().zip(from).for_each(|(to, &v)| *to = v.into() - offset);
+        }
+        let mut all = [Self::new(layout, memory)];
         each_band(&mut all, 32, |band| {
             for y in 0..band.rows {
                 let row = &mut band.planes[0][y * layout.stride + layout.margin..][..layout.width];
-                for (to, from) in row.iter_mut().zip(view.row(band.first + y)) {
-                    *to = from - offset;
+                let at = (band.first + y) * layout.width;
+                match samples.part(at..at + layout.width) {
+                    Samples::U8(from) => convert(row, from, offset),
+                    Samples::U16(from) => convert(row, from, offset),
+                    Samples::F32(from) => convert(row, from, offset),
                 }
             }
         });
         let [plane] = all;
         plane
+    }
+
+    /// Its samples plus `offset`; integers are rounded, and clipped to `white`.
+    pub(super) fn store(&self, to: &mut SamplesMut<'_>, offset: f32, white: f32) {
+        fn rows<'a, T: Send>(
+            plane: &Padded,
+            to: &'a mut [T],
+            offset: f32,
+            store: impl Fn(&'a mut [T], &[f32]) + Sync,
+        ) {
+            let rows = to.par_chunks_exact_mut(plane.layout.width).enumerate();
+            rows.for_each_init(Vec::new, |row, (y, to)| {
+                row.clear();
+                row.extend(plane.row(y).iter().map(|v| v + offset));
+                store(to, row);
+            });
+        }
+        match to {
+            SamplesMut::U8(to) => rows(self, to, offset, |to, row| SamplesMut::U8(to).store(row, 1.0, white)),
+            SamplesMut::U16(to) => {
+                rows(self, to, offset, |to, row| SamplesMut::U16(to).store(row, 1.0, white));
+            }
+            SamplesMut::F32(to) => rows(self, to, offset, |to, row| to.copy_from_slice(row)),
+        }
     }
 
     pub(super) fn data(&self) -> &[f32] {
@@ -95,7 +128,7 @@ impl<'a> Padded<'a> {
     }
 
     /// Every sample, margins included, becomes `f` of those of two planes.
-    pub(super) fn combine(&mut self, a: &Padded<'_>, b: &Padded<'_>, f: impl Fn(f32, f32) -> f32 + Sync) {
+    pub(super) fn combine(&mut self, a: &Padded, b: &Padded, f: impl Fn(f32, f32) -> f32 + Sync) {
         let chunk = 64 * self.layout.stride;
         let inputs = a.data.par_chunks(chunk).zip(b.data.par_chunks(chunk));
         self.data.par_chunks_mut(chunk).zip(inputs).for_each(|(to, (a, b))| {
@@ -125,7 +158,7 @@ impl<'a> Padded<'a> {
 
 /// Calls `work` with bands of the planes' rows, at once, then fills the margins. What a band holds does not depend on
 /// how many threads there are.
-pub(super) fn each_band(planes: &mut [Padded<'_>], rows: usize, work: impl Fn(&mut Band<'_>) + Sync) {
+pub(super) fn each_band(planes: &mut [Padded], rows: usize, work: impl Fn(&mut Band<'_>) + Sync) {
     let Some(layout) = planes.first().map(|p| p.layout) else { return };
     let Layout { width, height, margin, stride } = layout;
     let count = height.div_ceil(rows);

@@ -37,11 +37,11 @@ impl Chains {
 pub(super) struct PoolBand<'a, 'b> {
     pub(super) chains: &'a Chains,
     pub(super) pooling: &'a Pooling,
-    pub(super) z: &'a [Padded<'a>],
+    pub(super) z: &'a [Padded],
     /// The level of each pixel.
-    pub(super) level: &'a Padded<'a>,
+    pub(super) level: &'a Padded,
     /// What segments are compared on, if not `z[0]`.
-    pub(super) guide: Option<&'a Padded<'a>>,
+    pub(super) guide: Option<&'a Padded>,
     pub(super) band: &'a mut Band<'b>,
 }
 

@@ -29,8 +29,8 @@ impl Lines {
 pub(super) struct ChooseBand<'a, 'b> {
     pub(super) lines: &'a Lines,
     pub(super) restoring: &'a Restoring,
-    pub(super) q: &'a [Padded<'a>],
-    pub(super) other: &'a [Padded<'a>],
+    pub(super) q: &'a [Padded],
+    pub(super) other: &'a [Padded],
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,
 }
@@ -143,17 +143,17 @@ unsafe fn mean<S: Simd>(p: *const f32, line: &[isize]) -> S::F32 {
 #[derive(Clone, Copy)]
 pub(super) enum Finish<'a> {
     /// The first residual `q`, onto the pooled planes.
-    First { pooled: &'a [Padded<'a>] },
+    First { pooled: &'a [Padded] },
     /// What the second round finds in `r`, onto `smooth`, averaged with the pilot.
-    Second { r: &'a [Padded<'a>], smooth: &'a [Padded<'a>], pilot: &'a [Padded<'a>], share: f32 },
+    Second { r: &'a [Padded], smooth: &'a [Padded], pilot: &'a [Padded], share: f32 },
 }
 
 /// Puts back in one band what the chosen lines hold, and what they leave: plane `c` of the band becomes the result.
 pub(super) struct RestoreBand<'a, 'b> {
     pub(super) restoring: &'a Restoring,
-    pub(super) q: &'a [Padded<'a>],
+    pub(super) q: &'a [Padded],
     /// As [`ChooseBand`] made it.
-    pub(super) chosen: &'a [Padded<'a>],
+    pub(super) chosen: &'a [Padded],
     pub(super) finish: Finish<'a>,
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,

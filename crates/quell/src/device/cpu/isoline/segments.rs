@@ -35,8 +35,8 @@ impl Segments {
 /// the other planes.
 pub(super) struct SegmentBand<'a, 'b> {
     pub(super) segments: &'a Segments,
-    pub(super) z: &'a [Padded<'a>],
-    pub(super) squares: &'a Padded<'a>,
+    pub(super) z: &'a [Padded],
+    pub(super) squares: &'a Padded,
     pub(super) band: &'a mut Band<'b>,
 }
 

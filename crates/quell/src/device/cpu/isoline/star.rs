@@ -10,8 +10,8 @@ use crate::isoline::Plan;
 /// plane, are replaced where there is at most one edge.
 pub(super) struct StarBand<'a, 'b> {
     pub(super) plan: &'a Plan,
-    pub(super) z: &'a [Padded<'a>],
-    pub(super) squares: &'a Padded<'a>,
+    pub(super) z: &'a [Padded],
+    pub(super) squares: &'a Padded,
     pub(super) count: bool,
     pub(super) band: &'a mut Band<'b>,
 }

@@ -17,7 +17,7 @@ use crate::device::cpu::pool::Pool;
 use crate::device::cpu::schedule::in_order;
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
 use crate::device::cpu::{Cpu, Level};
-use crate::device::sequence::{check_input, check_output, nothing_left};
+use crate::device::sequence::{Window, nothing_left};
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
@@ -105,14 +105,14 @@ struct Part<'a> {
 
 impl Sequence for NlmSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        check_input(&self.plan, frame)?;
+        Window::from(&self.plan).check_input(frame)?;
         control.check()?;
         self.frames.push_back(Frame::new(&self.grid, frame));
         Ok(())
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        check_output(&self.plan, to)?;
+        Window::from(&self.plan).check_output(to)?;
         if self.next >= self.end() {
             return Err(nothing_left());
         }

@@ -128,6 +128,7 @@ impl<R: Runtime> Gpu<R> {
                 {
                     self.bm3d.slots.shrink();
                     self.nlm.clear();
+                    self.isoline.clear();
                     side = side.min(plan.width.max(plan.height)) / 2;
                 }
                 Err(Stop::Gpu(e)) => return Err(self.error(e)),

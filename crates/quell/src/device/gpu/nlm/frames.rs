@@ -3,30 +3,25 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
-use super::memory::{Frame, Kept, Memory};
+use super::memory::{Frame, Memory};
 use super::program;
 use super::setup::{Average, Setup};
 use super::shape::Grid;
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
-use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::Library;
-use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop};
-use crate::device::sequence::{check_input, check_output, nothing_left};
+use crate::device::gpu::transfer::{Kept, guide_at, most, one_format};
+use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
+use crate::device::sequence::{Window, nothing_left};
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
-
-/// Frames of more bytes than this are copied by a thread for each plane: that takes longer than the kernels.
-const LARGE: usize = 4 << 20;
 
 /// A sequence of frames on a device.
 pub(crate) struct Frames<R: Runtime> {
     runtime: Arc<R>,
     library: Arc<Library<R>>,
-    kept: Arc<Kept<R>>,
+    kept: Arc<Kept<Memory<R>>>,
     plan: Plan,
     /// There until this is dropped.
     memory: Option<Memory<R>>,
@@ -37,31 +32,18 @@ pub(crate) struct Frames<R: Runtime> {
     dropped: usize,
     /// Frames that were filtered.
     filtered: usize,
-    /// The host memory of the last frame is still being read.
-    busy: bool,
 }
 
 impl<R: Runtime> Frames<R> {
     pub(super) fn new(
         runtime: Arc<R>,
         library: Arc<Library<R>>,
-        kept: Arc<Kept<R>>,
+        kept: Arc<Kept<Memory<R>>>,
         plan: &Plan,
     ) -> GpuResult<Self> {
-        let memory = Some(kept.take(&runtime)?);
+        let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
         let (plan, frames) = (plan.clone(), VecDeque::new());
-        Ok(Self {
-            runtime,
-            library,
-            kept,
-            plan,
-            memory,
-            setup: None,
-            frames,
-            dropped: 0,
-            filtered: 0,
-            busy: false,
-        })
+        Ok(Self { runtime, library, kept, plan, memory, setup: None, frames, dropped: 0, filtered: 0 })
     }
 
     fn memory(&self) -> &Memory<R> {
@@ -69,7 +51,7 @@ impl<R: Runtime> Frames<R> {
     }
 
     pub(super) fn queue(&self) -> &R::Queue {
-        &self.memory().queue
+        &self.memory().transfer.queue
     }
 
     /// Device memory in use.
@@ -99,38 +81,6 @@ impl<R: Runtime> Frames<R> {
         self.setup.as_ref().map(|(_, setup)| setup).ok_or_else(missing)
     }
 
-    /// Bytes from the start of the samples to those of the guide.
-    fn guide_at(&self, format: SampleFormat) -> usize {
-        (self.plan.channels * self.plan.width * self.plan.height * format.bytes()).next_multiple_of(4)
-    }
-
-    /// Sends samples.
-    fn upload(&mut self, frame: &Input<'_>, format: SampleFormat) -> GpuResult<()> {
-        let pixels = self.plan.width * self.plan.height;
-        let guide_at = self.guide_at(format);
-        let bytes = guide_at + 4 * self.plan.guides * pixels;
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        if std::mem::take(&mut self.busy) {
-            self.runtime.finish(&memory.queue)?;
-        }
-        let staging = memory.up.get(bytes, |n| self.runtime.staging(n))?;
-        let plane = pixels * format.bytes();
-        let (planes, guide) = staging.split_at_mut(guide_at);
-        let planes = planes.chunks_exact_mut(plane).zip(frame.planes).map(|(to, from)| (to, from, format));
-        let guide = guide.chunks_exact_mut(4 * pixels).zip(frame.guide);
-        let guide = guide.map(|(to, from)| (to, from, SampleFormat::F32));
-        let copy = |(to, from, format): (&mut [u8], &Samples<'_>, SampleFormat)| copy_in(to, *from, format);
-        if bytes < LARGE {
-            planes.chain(guide).for_each(copy);
-        } else {
-            planes.chain(guide).collect::<Vec<_>>().into_par_iter().for_each(copy);
-        }
-        let samples = memory.samples.get(bytes, |n| self.runtime.alloc(n))?;
-        self.runtime.write(&memory.queue, samples, staging, bytes)?;
-        self.busy = true;
-        Ok(())
-    }
-
     /// A frame's memory.
     fn make(&mut self) -> GpuResult<Frame<R>> {
         let planes = self.planes();
@@ -155,14 +105,14 @@ impl<R: Runtime> Frames<R> {
     fn ingest(&self, frame: &Frame<R>, clock: &mut Clock<R>) -> GpuResult<()> {
         let Some((format, setup)) = &self.setup else { return Ok(()) };
         let (layout, plan) = (&setup.layout, &self.plan);
-        let Some(samples) = self.memory().samples.peek() else { return Ok(()) };
+        let Some(samples) = self.memory().transfer.samples.peek() else { return Ok(()) };
         let shape = Shape {
             grid: [layout.pitch.div_ceil(program::INGEST_TILE.0), layout.rows],
             items: program::INGEST_TILE.1,
             local: 0,
         };
         let pixels = plan.width * plan.height;
-        let guide_at = self.guide_at(*format) / 4;
+        let guide_at = guide_at(plan.channels, pixels, *format) / 4;
         let pad = |from: SampleFormat, to: SampleFormat, buffer: &R::Buffer, first: usize, at: usize| {
             let loaded = self.library.get(&self.runtime, program::ingest(from, to), 0, None)?;
             let size = [plan.width, plan.height, layout.halo, layout.pitch];
@@ -219,7 +169,7 @@ impl<R: Runtime> Frames<R> {
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.sums.get(sums_bytes, |n| self.runtime.alloc(n))?;
         let out_bytes = plan.channels * plan.width * plan.height * to.bytes();
-        memory.out.get(out_bytes, |n| self.runtime.alloc(n))?;
+        memory.transfer.out.get(out_bytes, |n| self.runtime.alloc(n))?;
         if let Some((_, grid)) = &setup.patches {
             let bytes = if several { 4 * plan.channels * grid.plane() } else { 4 };
             memory.patch_sums.get(bytes, |n| self.runtime.alloc(n))?;
@@ -245,12 +195,12 @@ impl<R: Runtime> Frames<R> {
     }
 
     fn push_frame(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
-        let mut formats = frame.planes.iter().map(Samples::format);
-        let first = formats.next().unwrap_or(SampleFormat::F32);
         // Planes of different types go as floats.
-        let format = if formats.all(|f| f == first) { first } else { SampleFormat::F32 };
+        let format = one_format(frame.planes.iter().map(Samples::format));
         self.set_up(format)?;
-        self.upload(frame, format)?;
+        if let Some(memory) = &mut self.memory {
+            memory.transfer.send(&*self.runtime, frame.planes, frame.guide, format)?;
+        }
         let frame = self.make()?;
         self.ingest(&frame, &mut Clock::off())?;
         self.frames.push_back(frame);
@@ -258,21 +208,10 @@ impl<R: Runtime> Frames<R> {
     }
 
     fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
-        let mut formats = to.iter().map(SamplesMut::format);
-        let first = formats.next().unwrap_or(SampleFormat::F32);
-        let format = if formats.all(|f| f == first) { first } else { SampleFormat::F32 };
+        let format = one_format(to.iter().map(SamplesMut::format));
         self.filter(self.filtered, format, &mut Clock::off(), control)?;
-        let plane = self.plan.width * self.plan.height * format.bytes();
-        let bytes = to.len() * plane;
         let Some(memory) = &mut self.memory else { return Ok(()) };
-        let out = memory.out.get(bytes, |n| self.runtime.alloc(n))?;
-        let down = memory.down.get(bytes, |n| self.runtime.staging(n))?;
-        self.runtime.read(&memory.queue, down, out, bytes)?;
-        self.runtime.finish(&memory.queue)?;
-        self.busy = false;
-        for (to, from) in to.iter_mut().zip(down.chunks_exact(plane)) {
-            copy_out(to, from, format, self.plan.white);
-        }
+        memory.transfer.fetch(&*self.runtime, to, format, self.plan.white)?;
         self.filtered += 1;
         while self.dropped + self.plan.past < self.filtered && !self.frames.is_empty() {
             memory.spare.extend(self.frames.pop_front());
@@ -284,13 +223,13 @@ impl<R: Runtime> Frames<R> {
 
 impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        check_input(&self.plan, frame)?;
+        Window::from(&self.plan).check_input(frame)?;
         control.check()?;
         self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        check_output(&self.plan, to)?;
+        Window::from(&self.plan).check_output(to)?;
         control.check()?;
         if self.filtered >= self.dropped + self.frames.len() {
             return Err(nothing_left());
@@ -303,7 +242,7 @@ impl<R: Runtime> Drop for Frames<R> {
     fn drop(&mut self) {
         // Whatever is still queued reads memory of this.
         let Some(mut memory) = self.memory.take() else { return };
-        if self.runtime.finish(&memory.queue).is_ok() {
+        if self.runtime.finish(&memory.transfer.queue).is_ok() {
             memory.spare.extend(self.frames.drain(..));
             self.kept.give(memory);
         }
@@ -346,7 +285,7 @@ impl Pass<'_> {
                     false => args.push(buffer(&frame.floats)?),
                 }
             }
-            args.extend([buffer(&all.memory().sums)?, buffer(&all.memory().out)?]);
+            args.extend([buffer(&all.memory().sums)?, buffer(&all.memory().transfer.out)?]);
             args.extend([origin, setup.layout.pitch].map(int));
             if !setup.bytes() {
                 args.push(int(setup.layout.plane()));
@@ -366,7 +305,7 @@ impl Pass<'_> {
         for (i, &time) in self.times.iter().enumerate() {
             let (here, there, memory) = (all.frame(self.at)?, all.frame(time)?, all.memory());
             let mut args: Vec<Arg<'_, R>> = vec![buffer(&here.floats)?, buffer(&there.floats)?];
-            args.extend([buffer(&memory.sums)?, buffer(&memory.patch_sums)?, buffer(&memory.out)?]);
+            args.extend([buffer(&memory.sums)?, buffer(&memory.patch_sums)?, buffer(&memory.transfer.out)?]);
             args.extend([setup.layout.origin(0), setup.layout.pitch, setup.layout.plane()].map(int));
             args.extend([plan.width, plan.height, setup.grid.pitch(), setup.grid.plane()].map(int));
             args.extend([grid.pitch(), grid.plane()].map(int));
@@ -402,58 +341,5 @@ impl Pass<'_> {
             }
         }
         Ok(())
-    }
-}
-
-fn int<R: Runtime>(v: usize) -> Arg<'static, R> {
-    // Sizes were checked by the setup.
-    Arg::I32(v as i32)
-}
-
-fn buffer<R: Runtime>(of: &Growing<R::Buffer>) -> GpuResult<Arg<'_, R>> {
-    let missing = || GpuError::Driver { call: "buffer", reason: "it is missing".into() };
-    of.peek().map(Arg::Buffer).ok_or_else(missing)
-}
-
-/// The largest sample of a type.
-fn most(format: SampleFormat) -> f32 {
-    match format {
-        SampleFormat::U8 => 255.0,
-        SampleFormat::U16 => 65535.0,
-        SampleFormat::F32 => f32::MAX,
-    }
-}
-
-/// Samples as bytes of this type, their own or floats.
-fn copy_in(to: &mut [u8], from: Samples<'_>, format: SampleFormat) {
-    match (from, format) {
-        (Samples::U8(from), SampleFormat::U8) => to.copy_from_slice(from),
-        (Samples::U16(from), SampleFormat::U16) => {
-            to.as_chunks_mut().0.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
-        }
-        (Samples::F32(from), _) => {
-            to.as_chunks_mut().0.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
-        }
-        (from, _) => {
-            let to = to.as_chunks_mut().0.iter_mut().enumerate();
-            to.for_each(|(i, to)| *to = from.get(i).to_ne_bytes());
-        }
-    }
-}
-
-/// Samples from bytes of this type, their own or floats.
-fn copy_out(to: &mut SamplesMut<'_>, from: &[u8], format: SampleFormat, white: f32) {
-    match (to, format) {
-        (SamplesMut::U8(to), SampleFormat::U8) => to.copy_from_slice(from),
-        (SamplesMut::U16(to), SampleFormat::U16) => {
-            to.iter_mut().zip(from.as_chunks().0).for_each(|(to, &v)| *to = u16::from_ne_bytes(v));
-        }
-        (SamplesMut::F32(to), _) => {
-            to.iter_mut().zip(from.as_chunks().0).for_each(|(to, &v)| *to = f32::from_ne_bytes(v));
-        }
-        (to, _) => {
-            let floats: Vec<f32> = from.as_chunks().0.iter().map(|&v| f32::from_ne_bytes(v)).collect();
-            to.store(&floats, 1.0, white);
-        }
     }
 }

@@ -17,7 +17,7 @@ use crate::device::{Input, Sequence};
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 use frames::Frames;
-pub(crate) use memory::Kept;
+pub(crate) use memory::Memory;
 
 impl<R: Runtime> Gpu<R> {
     /// A sequence without frames.

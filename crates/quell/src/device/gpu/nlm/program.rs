@@ -3,6 +3,7 @@
 use super::shape::{ByteShape, Needs, TileShape};
 use crate::device::SampleFormat;
 use crate::device::gpu::Program;
+use crate::device::gpu::transfer::c_type;
 use crate::nlm::{Center, Plan, Weight};
 
 const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
@@ -18,14 +19,6 @@ const PATCHES: &str = include_str!("../../../../kernels/nlm/patches.cl");
 pub(crate) const INGEST_TILE: (usize, usize) = (512, 128);
 /// Columns, and work-items, and rows that a work-group of `nlm_norms` takes.
 pub(crate) const NORM_TILE: (usize, usize) = (128, 16);
-
-fn c_type(format: SampleFormat) -> &'static str {
-    match format {
-        SampleFormat::U8 => "uchar",
-        SampleFormat::U16 => "ushort",
-        SampleFormat::F32 => "float",
-    }
-}
 
 fn program(name: &'static str, kernel: &'static str, sources: &[&'static str]) -> Program {
     let sources = [&[PRELUDE], sources].concat();

@@ -122,17 +122,18 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
 macro_rules! suite {
     ($gpu:expr) => {
         crate::device::gpu::nlm::tests::suite! {
-            $gpu;
+            $gpu; crate::device::gpu::nlm::tests;
             agrees_with_the_reference, frames_may_wait, wrong_frames_are_refused, planes_may_differ_in_type,
             stages_are_timed,
         }
     };
-    ($gpu:expr; $($name:ident),+ $(,)?) => {
+    ($gpu:expr; $room:path; $($name:ident),+ $(,)?) => {
+        use $room as room;
         $(
             #[test]
             fn $name() {
                 if let Some(gpu) = $gpu {
-                    crate::device::gpu::nlm::tests::$name(gpu);
+                    room::$name(gpu);
                 }
             }
         )+

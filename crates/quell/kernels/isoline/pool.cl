@@ -1,0 +1,115 @@
+// Pooling (Plan, `pool`): the average of the segments that fit a pixel's level. A work-group takes COLUMNS x ROWS pixels,
+// a work-item STRIP of a column: what neighbours in a column and directions have in common is read and added once.
+//
+// Options: DIRECTIONS, SEGMENTS of a line, PIXELS of a segment; SEGMENT_Y and SEGMENT_X, the pixels of every direction's
+// segment, END_Y and END_X, its ends; REACH of a line, 2 or more; CHANNELS; GUIDED (1: segments are compared on another
+// picture, whose samples are the levels); DIRECT (1: samples are taken from global memory, which is for lines that local
+// memory has no room for); UNROLLED (1: offsets are constants of the code).
+
+#define ITEMS (COLUMNS * ROWS / STRIP)
+#define TILE_W (COLUMNS + 2 * REACH)
+#define TILE_H (ROWS + 2 * REACH)
+#define TILE (TILE_W * TILE_H)
+#define PLANES (CHANNELS + GUIDED)
+
+TABLE int segment_y[DIRECTIONS * PIXELS] = SEGMENT_Y;
+TABLE int segment_x[DIRECTIONS * PIXELS] = SEGMENT_X;
+TABLE int end_y[DIRECTIONS] = END_Y;
+TABLE int end_x[DIRECTIONS] = END_X;
+
+#if UNROLLED
+#define EACH UNROLL
+#else
+#define EACH NO_UNROLL
+#endif
+
+#if DIRECT
+#define FROM GLOBAL const float*
+#define AT(p, y, x) ((p)[inside(py + (y), height) * width + inside(px + (x), width)])
+#else
+#define FROM LOCAL_PTR const float*
+#define AT(p, y, x) ((p)[(y) * TILE_W + (x)])
+#endif
+
+// The sum over the segment of direction `d` that begins at row `y` and column `x` from `p`.
+FN float segment(FROM p, int d, int y, int x, int py, int px, int width, int height) {
+  float sum = AT(p, y + segment_y[d * PIXELS], x + segment_x[d * PIXELS]);
+  EACH for (int k = 1; k < PIXELS; k++) sum += AT(p, y + segment_y[d * PIXELS + k], x + segment_x[d * PIXELS + k]);
+  return sum;
+}
+
+KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT guide, GLOBAL SAMPLE* RESTRICT out,
+                           int width, int height, float scale, float level_scale, float mix, float tap0, float tap1,
+                           float tap2, float white) {
+  const int x0 = GROUP_X * COLUMNS, y0 = GROUP_Y * ROWS, plane = width * height;
+  const int column = ITEM % COLUMNS, strip = ITEM / COLUMNS * STRIP;
+  const int px = x0 + column, py = y0 + strip;
+  FROM planes[PLANES];
+#if DIRECT
+  planes[0] = GUIDED ? guide : z;
+  UNROLL for (int c = GUIDED ? 0 : 1; c < CHANNELS; c++) planes[GUIDED + c] = z + c * plane;
+#else
+  LOCAL float tiles[PLANES * TILE];
+  load_tile(tiles, GUIDED ? guide : z, z, 0, x0 - REACH, y0 - REACH, width, height, TILE_W, TILE_H, ITEMS);
+  UNROLL for (int c = GUIDED ? 0 : 1; c < CHANNELS; c++)
+    load_tile(tiles + (GUIDED + c) * TILE, z + c * plane, z, 0, x0 - REACH, y0 - REACH, width, height, TILE_W, TILE_H,
+              ITEMS);
+  BARRIER();
+  UNROLL for (int i = 0; i < PLANES; i++) planes[i] = tiles + i * TILE + (strip + REACH) * TILE_W + column + REACH;
+#endif
+
+  // Levels come in the unit in which a difference of 1 is too much.
+  float level[STRIP], total[STRIP], sum[CHANNELS][STRIP];
+#if GUIDED
+  UNROLL for (int i = 0; i < STRIP; i++) level[i] = AT(planes[0], i, 0) * level_scale;
+#else
+  const float taps[5] = {tap2, tap1, tap0, tap1, tap2};
+  float rows[STRIP + 4];
+  UNROLL for (int i = 0; i < STRIP + 4; i++) {
+    rows[i] = 0.0f;
+    UNROLL for (int k = 0; k < 5; k++) rows[i] = FMA(taps[k], AT(planes[0], i - 2, k - 2), rows[i]);
+  }
+  UNROLL for (int i = 0; i < STRIP; i++) {
+    level[i] = 0.0f;
+    UNROLL for (int k = 0; k < 5; k++) level[i] = FMA(taps[k], rows[i + k], level[i]);
+    level[i] *= level_scale;
+  }
+#endif
+  UNROLL for (int i = 0; i < STRIP; i++) {
+    total[i] = 0.0f;
+    UNROLL for (int c = 0; c < CHANNELS; c++) sum[c][i] = 0.0f;
+  }
+
+  EACH for (int d = 0; d < DIRECTIONS; d++) {
+    float weight[STRIP];
+    UNROLL for (int i = 0; i < STRIP; i++) weight[i] = 1.0f;
+    EACH for (int k = 0; k < SEGMENTS; k++) {
+      const int y = k * end_y[d], x = k * end_x[d];
+      UNROLL for (int i = 0; i < STRIP; i++) {
+        const float s = segment(planes[0], d, y + i, x, py, px, width, height);
+        const float off = FMA(s, scale, -level[i]);
+        weight[i] = FMIN(weight[i], SATURATE(FMA(-off, off, 1.0f)));
+        total[i] += weight[i];
+        UNROLL for (int c = 0; c < CHANNELS; c++) {
+          const float v = c + GUIDED == 0 ? s : segment(planes[GUIDED + c], d, y + i, x, py, px, width, height);
+          sum[c][i] = FMA(weight[i], v, sum[c][i]);
+        }
+      }
+    }
+  }
+
+  UNROLL for (int i = 0; i < STRIP; i++) {
+    if (px < width && py + i < height) {
+      const int at = (py + i) * width + px;
+      UNROLL for (int c = 0; c < CHANNELS; c++) {
+        const float pooled = (AT(planes[GUIDED + c], i, 0) + sum[c][i]) / FMA((float)PIXELS, total[i], 1.0f);
+#if GUIDED
+        const float first = guide[c * plane + at];
+        STORE_SAMPLE(out, c * plane + at, FMA(mix, pooled - first, first));
+#else
+        STORE_SAMPLE(out, c * plane + at, pooled);
+#endif
+      }
+    }
+  }
+}

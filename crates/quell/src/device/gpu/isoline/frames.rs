@@ -1,0 +1,246 @@
+//! The frames of a video in device memory, and what is done to them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{lines, program, rounds};
+use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
+use crate::device::gpu::device::stopped;
+use crate::device::gpu::growing::Growing;
+use crate::device::gpu::library::{Library, Loaded};
+use crate::device::gpu::transfer::{Kept, Transfer, one_format};
+use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
+use crate::device::sequence::{Window, nothing_left};
+use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::isoline::{Map, Plan};
+use crate::{Control, Error, Plane, PlaneView, Result};
+
+/// What a sequence occupies on the device.
+pub(crate) struct Memory<R: Runtime> {
+    pub(super) transfer: Transfer<R>,
+    /// Planes between one stage and the next.
+    pub(super) stages: [Growing<R::Buffer>; 4],
+    /// Planes of frames that nobody needs any more.
+    spare: Vec<Growing<R::Buffer>>,
+}
+
+impl<R: Runtime> Memory<R> {
+    fn new(runtime: &R) -> GpuResult<Self> {
+        Ok(Self { transfer: Transfer::new(runtime)?, stages: Default::default(), spare: Vec::new() })
+    }
+}
+
+/// A sequence of frames on a device.
+pub(crate) struct Frames<R: Runtime> {
+    pub(super) runtime: Arc<R>,
+    library: Arc<Library<R>>,
+    kept: Arc<Kept<Memory<R>>>,
+    pub(super) plan: Plan,
+    /// There until this is dropped.
+    memory: Option<Memory<R>>,
+    /// The type of the last frame's samples.
+    format: SampleFormat,
+    /// Pushed and not yet filtered: planes of floats.
+    frames: VecDeque<Growing<R::Buffer>>,
+}
+
+impl<R: Runtime> Frames<R> {
+    pub(super) fn new(
+        runtime: Arc<R>,
+        library: Arc<Library<R>>,
+        kept: Arc<Kept<Memory<R>>>,
+        plan: &Plan,
+    ) -> Result<Self, Stop> {
+        if plan.width == 0 || plan.height == 0 || !(1..=4).contains(&plan.channels()) {
+            let (planes, w, h) = (plan.channels(), plan.width, plan.height);
+            let why = format!("{planes} planes of {w} x {h} pixels cannot be filtered together");
+            return Err(Error::Shape(why).into());
+        }
+        // Kernels count samples in 32 bits.
+        let most = 3 * plan.channels() * plan.width * plan.height;
+        if i32::try_from(most).is_err() {
+            return Err(GpuError::OutOfMemory { bytes: 4 * most }.into());
+        }
+        let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
+        let (plan, frames) = (plan.clone(), VecDeque::new());
+        Ok(Self { runtime, library, kept, plan, memory, format: SampleFormat::F32, frames })
+    }
+
+    pub(super) fn memory(&self) -> &Memory<R> {
+        self.memory.as_ref().unwrap_or_else(|| unreachable!("there until dropped"))
+    }
+
+    pub(super) fn queue(&self) -> &R::Queue {
+        &self.memory().transfer.queue
+    }
+
+    /// Samples of a plane.
+    pub(super) fn pixels(&self) -> usize {
+        self.plan.width * self.plan.height
+    }
+
+    /// Device memory in use.
+    pub(super) fn device_bytes(&self) -> usize {
+        let memory = self.memory();
+        let buffers = memory.stages.iter().chain(&memory.spare).chain(&self.frames);
+        memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
+    }
+
+    pub(super) fn program(&self, program: Program) -> GpuResult<Arc<Loaded<R>>> {
+        self.library.get(&self.runtime, program, 0, None)
+    }
+
+    /// The type of the samples of the frame that is filtered: bytes are whole numbers.
+    pub(super) fn format(&self) -> SampleFormat {
+        self.format
+    }
+
+    /// The oldest frame that has not been filtered.
+    pub(super) fn frame(&self) -> GpuResult<Arg<'_, R>> {
+        let missing = || GpuError::Driver { call: "frame", reason: "there is none".into() };
+        buffer(self.frames.front().ok_or_else(missing)?)
+    }
+
+    /// Where stage `i` leaves its planes.
+    pub(super) fn stage(&self, i: usize) -> GpuResult<Arg<'_, R>> {
+        buffer(&self.memory().stages[i])
+    }
+
+    /// Room for so many planes of floats in each stage.
+    pub(super) fn make_room(&mut self, planes: [usize; 4]) -> GpuResult<()> {
+        let pixels = self.pixels();
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        for (stage, planes) in memory.stages.iter_mut().zip(planes) {
+            // Kernels want a buffer for every argument.
+            stage.get((4 * planes * pixels).max(4), |n| self.runtime.alloc(n))?;
+        }
+        Ok(())
+    }
+
+    /// Room for the result.
+    fn make_out(&mut self, planes: usize, to: SampleFormat) -> GpuResult<()> {
+        let bytes = planes * self.pixels() * to.bytes();
+        if let Some(memory) = &mut self.memory {
+            memory.transfer.out.get(bytes, |n| self.runtime.alloc(n))?;
+        }
+        Ok(())
+    }
+
+    /// Starts a kernel of `items` on tiles of so many columns and rows, of `layers` pictures.
+    pub(super) fn launch(
+        &self,
+        loaded: &Loaded<R>,
+        kernel: &'static str,
+        (columns, rows): (usize, usize),
+        layers: usize,
+        items: usize,
+        args: &[Arg<'_, R>],
+    ) -> GpuResult<()> {
+        let grid = [self.plan.width.div_ceil(columns), layers * self.plan.height.div_ceil(rows)];
+        let shape = Shape { grid, items, local: 0 };
+        self.runtime.launch(self.queue(), loaded.kernel(kernel)?, shape, args)
+    }
+
+    /// The samples that were sent, as floats.
+    fn ingest(&self, to: &Growing<R::Buffer>, clock: &mut Clock<R>) -> GpuResult<()> {
+        let count = self.plan.channels() * self.pixels();
+        let loaded = self.program(program::ingest(self.format))?;
+        let (each, items) = program::INGEST_TILE;
+        let shape = Shape { grid: [count.div_ceil(each), 1], items, local: 0 };
+        let args = [buffer(&self.memory().transfer.samples)?, buffer(to)?, int(count)];
+        self.runtime.launch(self.queue(), loaded.kernel("isoline_ingest")?, shape, &args)?;
+        clock.lap(&self.runtime, self.queue(), "ingest")
+    }
+
+    /// Once more, of the last frame.
+    pub(super) fn ingest_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        clock.lap(&self.runtime, self.queue(), UPLOAD)?;
+        self.frames.back().map_or(Ok(()), |frame| self.ingest(frame, clock))
+    }
+
+    /// Filters the oldest frame into the buffer of the result, as samples of this type.
+    pub(super) fn filter(
+        &mut self,
+        to: SampleFormat,
+        clock: &mut Clock<R>,
+        control: &Control,
+    ) -> Result<(), Stop> {
+        self.make_out(self.plan.channels(), to)?;
+        if self.plan.variant.is_blind() {
+            lines::filter(self, to, clock)?;
+        } else {
+            rounds::filter(self, to, clock)?;
+        }
+        clock.lap(&self.runtime, self.queue(), KERNELS)?;
+        control.check()?;
+        Ok(())
+    }
+
+    fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
+        self.format = one_format(frame.planes.iter().map(Samples::format));
+        let bytes = 4 * self.plan.channels() * self.pixels();
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
+        let mut planes = memory.spare.pop().unwrap_or_default();
+        planes.get(bytes, |n| self.runtime.alloc(n))?;
+        self.ingest(&planes, &mut Clock::off())?;
+        self.frames.push_back(planes);
+        Ok(())
+    }
+
+    fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
+        let format = one_format(to.iter().map(SamplesMut::format));
+        self.filter(format, &mut Clock::off(), control)?;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        memory.transfer.fetch(&*self.runtime, to, format, self.plan.white)?;
+        memory.spare.extend(self.frames.pop_front());
+        Ok(())
+    }
+
+    /// What one of the paper's filters knows about a picture.
+    pub(super) fn map(&mut self, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
+        let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
+        let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
+        self.push(&Input { planes: &samples, guide: &[] }, &Control::new())?;
+        let mut out = Plane::zeros(self.plan.width, self.plan.height);
+        let mut known = || -> Result<(), Stop> {
+            self.make_out(1, SampleFormat::F32)?;
+            lines::map(self, map)?;
+            let Some(memory) = &mut self.memory else { return Ok(()) };
+            let mut to = [SamplesMut::F32(out.as_mut_slice())];
+            memory.transfer.fetch(&*self.runtime, &mut to, SampleFormat::F32, f32::MAX)?;
+            memory.spare.extend(self.frames.pop_front());
+            Ok(())
+        };
+        known().map_err(|e| stopped(&*self.runtime, e))?;
+        Ok(out)
+    }
+}
+
+impl<R: Runtime> Sequence for Frames<R> {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        Window::from(&self.plan).check_input(frame)?;
+        control.check()?;
+        self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e.into()))
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        Window::from(&self.plan).check_output(to)?;
+        control.check()?;
+        if self.frames.is_empty() {
+            return Err(nothing_left());
+        }
+        self.pull_frame(to, control).map_err(|e| stopped(&*self.runtime, e))
+    }
+}
+
+impl<R: Runtime> Drop for Frames<R> {
+    fn drop(&mut self) {
+        // Whatever is still queued reads memory of this.
+        let Some(mut memory) = self.memory.take() else { return };
+        if self.runtime.finish(&memory.transfer.queue).is_ok() {
+            memory.spare.extend(self.frames.drain(..));
+            self.kept.give(memory);
+        }
+    }
+}

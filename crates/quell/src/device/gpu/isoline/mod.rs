@@ -1,0 +1,55 @@
+//! Isoline filters on a GPU: planes of floats in device memory, stage by stage, once for every runtime.
+
+#[cfg(all(test, feature = "cuda"))]
+mod compile_tests;
+mod frames;
+mod lines;
+mod program;
+mod rounds;
+mod shape;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use super::clock::{Clock, Times, measure};
+use super::{Gpu, Runtime, Stop};
+use crate::device::{Input, Sequence};
+use crate::isoline::{Map, Plan, reference};
+use crate::{Control, Error, Plane, PlaneView, Result};
+use frames::Frames;
+pub(crate) use frames::Memory;
+
+impl<R: Runtime> Gpu<R> {
+    /// A sequence without frames.
+    pub(super) fn isoline_frames(&self, plan: &Plan) -> Result<Frames<R>> {
+        let (runtime, library, kept) = (self.runtime.clone(), self.library.clone(), self.isoline.clone());
+        Frames::new(runtime, library, kept, plan).map_err(|e| self.stopped(e))
+    }
+
+    /// What a filter knows. The paper's have it at hand; for the others it is not worth a second way of computing it.
+    pub(super) fn isoline_known(&self, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
+        if !plan.variant.is_blind() && map != Map::Edges {
+            return Ok(reference::map(plan, planes, map));
+        }
+        self.isoline_frames(plan)?.map(planes, map)
+    }
+
+    /// Filters the last of `frames` again and again.
+    pub(super) fn isoline_repeated(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Times> {
+        let (control, mut all) = (Control::new(), self.isoline_frames(plan)?);
+        let Some(last) = frames.last() else {
+            return Err(Error::Shape("there is no frame to filter".into()));
+        };
+        all.push(last, &control)?;
+        let format = last.planes.first().map_or(crate::device::SampleFormat::F32, |s| s.format());
+        let times = measure(repeat, |grain| {
+            let mut clock = Clock::start(&*self.runtime, all.queue(), grain)?;
+            all.ingest_again(&mut clock)?;
+            all.filter(format, &mut clock, &control)?;
+            self.runtime.finish(all.queue())?;
+            Ok(clock.read(&*self.runtime)?)
+        });
+        let mut times = times.map_err(|e: Stop| self.stopped(e))?;
+        times.device_bytes = all.device_bytes();
+        Ok(times)
+    }
+}

@@ -1,0 +1,118 @@
+//! From a plan to programs: what changes the code of kernels is a constant, the rest is an argument.
+
+use std::fmt::Write;
+
+use super::shape::{ChooseShape, PoolShape, unrolled};
+use crate::device::SampleFormat;
+use crate::device::gpu::Program;
+use crate::device::gpu::transfer::c_type;
+use crate::isoline::{Offset, Plan};
+
+const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
+const COMMON: &str = include_str!("../../../../kernels/isoline/common.cl");
+const INGEST: &str = include_str!("../../../../kernels/isoline/ingest.cl");
+const POOL: &str = include_str!("../../../../kernels/isoline/pool.cl");
+const BLUR: &str = include_str!("../../../../kernels/isoline/blur.cl");
+const CHOOSE: &str = include_str!("../../../../kernels/isoline/choose.cl");
+const RESTORE: &str = include_str!("../../../../kernels/isoline/restore.cl");
+
+/// Samples that a work-group of `isoline_ingest` takes, and its work-items.
+pub(super) const INGEST_TILE: (usize, usize) = (1024, 256);
+/// Columns and rows that a work-group of `isoline_blur` and `isoline_restore` takes.
+pub(super) const TILE: (usize, usize) = (64, 16);
+/// Their work-items.
+pub(super) const TILE_ITEMS: usize = 256;
+
+/// A program that writes samples of this type.
+pub(super) fn program(
+    name: &'static str,
+    kernel: &'static str,
+    source: &'static str,
+    to: SampleFormat,
+) -> Program {
+    let sources = vec![PRELUDE, COMMON, source];
+    let mut p = Program { name, sources, defines: Vec::new(), kernels: vec![kernel] };
+    p.define("SAMPLE", c_type(to));
+    p.define("WHOLE", u8::from(to != SampleFormat::F32));
+    p
+}
+
+/// Rows and columns of offsets as tables.
+pub(super) fn tables(
+    p: &mut Program,
+    names: [&'static str; 2],
+    offsets: impl Iterator<Item = Offset> + Clone,
+) {
+    let table = |value: fn(&Offset) -> i32| {
+        let mut text = String::from("{");
+        offsets.clone().for_each(|o| {
+            let _ = write!(text, "{},", value(&o));
+        });
+        text + "}"
+    };
+    p.define(names[0], table(|o| o.dy));
+    p.define(names[1], table(|o| o.dx));
+}
+
+/// Samples into planes of floats.
+pub(crate) fn ingest(from: SampleFormat) -> Program {
+    program("isoline-ingest", "isoline_ingest", INGEST, from)
+}
+
+/// The first pooling, or the second.
+pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, to: SampleFormat) -> Program {
+    let mut p = program("isoline-pool", "isoline_pool", POOL, to);
+    let patterns = &plan.patterns;
+    p.define("DIRECTIONS", patterns.directions());
+    p.define("SEGMENTS", plan.segments);
+    p.define("PIXELS", plan.segment_pixels());
+    let half = (plan.thickness / 2) as i32;
+    let thick = (0..patterns.directions()).flat_map(|d| {
+        let across = patterns.across(d);
+        let beside =
+            move |o: &Offset, side: i32| Offset { dy: o.dy + side * across.dy, dx: o.dx + side * across.dx };
+        patterns.segment(d).iter().flat_map(move |o| (-half..=half).map(move |side| beside(o, side)))
+    });
+    tables(&mut p, ["SEGMENT_Y", "SEGMENT_X"], thick);
+    tables(&mut p, ["END_Y", "END_X"], (0..patterns.directions()).map(|d| patterns.end(d)));
+    p.define("COLUMNS", shape.columns);
+    p.define("ROWS", shape.rows);
+    p.define("STRIP", shape.strip);
+    p.define("REACH", shape.reach);
+    p.define("CHANNELS", plan.channels());
+    p.define("GUIDED", u8::from(guided));
+    p.define("DIRECT", u8::from(shape.direct));
+    p.define("UNROLLED", u8::from(unrolled(plan)));
+    p
+}
+
+/// The blur of the second round.
+pub(crate) fn blur() -> Program {
+    program("isoline-blur", "isoline_blur", BLUR, SampleFormat::F32)
+}
+
+/// The choice of lines; of the second round, with those of another picture.
+pub(crate) fn choose(plan: &Plan, shape: &ChooseShape, radius: usize, second: bool) -> Program {
+    let mut p = program("isoline-choose", "isoline_choose", CHOOSE, SampleFormat::F32);
+    let lines = plan.patterns.directions() / 2;
+    p.define("LINES", lines);
+    p.define("LENGTH", plan.patterns.length());
+    tables(&mut p, ["LINE_Y", "LINE_X"], (0..lines).flat_map(|d| plan.patterns.segment(d)).copied());
+    p.define("RADIUS", radius);
+    p.define("RUNS", shape.runs);
+    p.define("STRIPS", shape.strips);
+    p.define("GROUP", shape.group);
+    p.define("ITEMS", shape.items());
+    p.define("CHANNELS", plan.channels());
+    p.define("SECOND", u8::from(second));
+    p.define("UNROLLED", u8::from(unrolled(plan)));
+    p
+}
+
+/// What is put back.
+pub(crate) fn restore(radius: usize, second: bool, to: SampleFormat) -> Program {
+    let mut p = program("isoline-restore", "isoline_restore", RESTORE, to);
+    p.define("RADIUS", radius);
+    p.define("SECOND", u8::from(second));
+    p
+}

@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub use builder::{DenoiserBuilder, Sigma};
 pub(crate) use colors::isoline_sequence;
 pub use job::Job;
-pub(crate) use job::{Guide, Shape, nlm_params};
+pub(crate) use job::{Guide, Shape, isoline_params, nlm_params};
 pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, filter_planes, picture};

@@ -12,5 +12,5 @@ pub mod reference;
 
 pub use params::{Map, PARAMETERS, Params, Variant};
 pub use patterns::{Offset, Patterns};
-pub use plan::{Blur, Plan, Pooling, Restoring};
+pub use plan::{Averaging, Blur, Plan, Pooling, Restoring};
 pub use profile::Profile;

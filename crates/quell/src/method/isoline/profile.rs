@@ -70,6 +70,10 @@ impl Params {
             pilot_window: 3,
             pilot_noise: 0.4,
             pilot_share: 0.4,
+            past: 0,
+            future: 0,
+            motion: 4,
+            frame_threshold: 0.33,
         };
         // Tuned on 12 pictures of BSD68, two of Kodak and seven of Set12, for noise of 5, 10, 25, 50 and 75; every
         // parameter has a wide optimum.

@@ -31,6 +31,8 @@ pub(super) struct ChooseBand<'a, 'b> {
     pub(super) restoring: &'a Restoring,
     pub(super) q: &'a [Padded],
     pub(super) other: &'a [Padded],
+    /// How many frames each pixel is the average of, if more than one.
+    pub(super) count: Option<&'a Padded>,
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,
 }
@@ -48,6 +50,7 @@ impl Kernel for ChooseBand<'_, '_> {
         let mut energy = vec![0.0; self.band.rows * part.wide];
         let mut step = vec![0.0; self.band.rows * part.wide];
         let sharpness = S::splat(self.restoring.sharpness);
+        let count = self.count.map(Padded::data);
         let (zero, one, half) = (S::splat(0.0), S::splat(1.0), S::splat(0.5));
         for (d, line) in self.lines.offsets.chunks_exact(self.lines.pixels).enumerate() {
             for c in 0..channels {
@@ -85,6 +88,11 @@ impl Kernel for ChooseBand<'_, '_> {
                             let old = S::load(pe);
                             let gain = S::sub(e, old);
                             let t = if c == 0 {
+                                let mut sharpness = sharpness;
+                                if let Some(count) = count {
+                                    let at = layout.index(self.band.first + y, part.column(x));
+                                    sharpness = S::mul(sharpness, S::load(count.as_ptr().add(at)));
+                                }
                                 let t = S::max(zero, S::fma(sharpness, gain, half));
                                 let t = S::sub(one, S::max(zero, S::sub(one, t)));
                                 S::store(step.as_mut_ptr().add(here), t);
@@ -154,6 +162,8 @@ pub(super) struct RestoreBand<'a, 'b> {
     pub(super) q: &'a [Padded],
     /// As [`ChooseBand`] made it.
     pub(super) chosen: &'a [Padded],
+    /// How many frames each pixel is the average of, if more than one.
+    pub(super) count: Option<&'a Padded>,
     pub(super) finish: Finish<'a>,
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,
@@ -199,8 +209,13 @@ impl Kernel for RestoreBand<'_, '_> {
                     );
                     let rest = &rest[y * part.wide + x..][..8];
                     // SAFETY: there are 8.
-                    let t = unsafe { S::load(rest.as_ptr()) };
-                    let e = load(energy);
+                    let mut t = unsafe { S::load(rest.as_ptr()) };
+                    let mut e = load(energy);
+                    // So many times less noise is so many times more energy.
+                    if let Some(count) = self.count {
+                        let n = load(count.data());
+                        (e, t) = (S::mul(e, n), S::mul(t, n));
+                    }
                     let result = match self.finish {
                         Finish::First { pooled } => {
                             let (m, r) = (load(mean), load(q));

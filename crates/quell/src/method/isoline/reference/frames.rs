@@ -1,0 +1,75 @@
+//! The average over frames, along the motion of blocks. [`Plan`] defines it.
+
+use super::grid::{At, Grid};
+use crate::isoline::{Averaging, Plan};
+
+/// The planes of frame `at` averaged with those around it, and over how many frames each pixel.
+pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid>, Grid) {
+    let z = &frames[at];
+    let here = Compared::new(plan, &z[0]);
+    let mut sums = z.clone();
+    let mut count = z[0].map(|_| 1.0);
+    let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(frames.len());
+    for other in window.filter(|&t| t != at) {
+        let there = Compared::new(plan, &frames[other][0]);
+        let motion = motion(plan, &here, &there);
+        let step = |(y, x): At| {
+            let block = (y as usize / Averaging::BLOCK, x as usize / Averaging::BLOCK);
+            let (dy, dx) = motion[block.0][block.1];
+            (y + dy, x + dx)
+        };
+        let squares = z[0].map(|at| (there.means.at(step(at)) - here.means.at(at)).powi(2));
+        let apart = squares.mean_box(Averaging::RADIUS);
+        let Averaging { slope, noise, .. } = plan.averaging;
+        let above = |at| (apart.at(at) - f64::from(noise)).max(0.0);
+        let weight = z[0].map(|at| (1.0 + f64::from(slope) * above(at)).powi(-2));
+        for (sum, z) in sums.iter_mut().zip(&frames[other]) {
+            *sum = sum.map(|at| sum.at(at) + weight.at(at) * z.at(step(at)));
+        }
+        count = count.map(|at| count.at(at) + weight.at(at));
+    }
+    (sums.iter().map(|sum| sum.map(|at| sum.at(at) / count.at(at))).collect(), count)
+}
+
+/// What frames are compared on.
+struct Compared {
+    /// Means of luma.
+    means: Grid,
+    /// The same as whole numbers.
+    whole: Grid,
+}
+
+impl Compared {
+    fn new(plan: &Plan, luma: &Grid) -> Self {
+        let means = luma.mean_box(1);
+        let Averaging { quanta, .. } = plan.averaging;
+        let most = f64::from(Averaging::MOST);
+        let whole = means.map(|at| (f64::from(quanta) * means.at(at) + 0.5).floor().clamp(0.0, most));
+        Self { means, whole }
+    }
+}
+
+/// The motion of every block, by rows of blocks.
+fn motion(plan: &Plan, here: &Compared, there: &Compared) -> Vec<Vec<At>> {
+    let block = |by: usize, bx: usize| {
+        let reach = plan.averaging.reach as isize;
+        let steps = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dy, dx)));
+        let cost = |(dy, dx): At| {
+            let around = Averaging::AROUND as isize;
+            let pixels = |b: usize| {
+                let first = (b * Averaging::BLOCK) as isize;
+                first - around..first + Averaging::BLOCK as isize + around
+            };
+            let mut cost = i64::from(plan.averaging.step_cost) * (dy.abs() + dx.abs()) as i64;
+            for y in pixels(by) {
+                for x in pixels(bx) {
+                    cost += (there.whole.at((y + dy, x + dx)) - here.whole.at((y, x))).abs() as i64;
+                }
+            }
+            cost
+        };
+        steps.min_by_key(|&step| (cost(step), step)).unwrap_or((0, 0))
+    };
+    let [rows, columns] = [plan.height, plan.width].map(|n| n.div_ceil(Averaging::BLOCK));
+    (0..rows).map(|by| (0..columns).map(|bx| block(by, bx)).collect()).collect()
+}

@@ -40,6 +40,10 @@ pub(crate) struct Frames<R: Runtime> {
     memory: Option<Memory<R>>,
     /// The type of the last frame's samples.
     format: SampleFormat,
+    /// Luma of all frames has whole samples from 0 to 255: lines are exact.
+    exact: bool,
+    /// As [`lines::NEAR`], which tests change.
+    pub(super) near: f32,
     /// Pushed and not yet filtered: planes of floats.
     frames: VecDeque<Growing<R::Buffer>>,
 }
@@ -63,7 +67,8 @@ impl<R: Runtime> Frames<R> {
         }
         let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
         let (plan, frames) = (plan.clone(), VecDeque::new());
-        Ok(Self { runtime, library, kept, plan, memory, format: SampleFormat::F32, frames })
+        let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
+        Ok(Self { runtime, library, kept, plan, memory, format, exact, near, frames })
     }
 
     pub(super) fn memory(&self) -> &Memory<R> {
@@ -90,9 +95,14 @@ impl<R: Runtime> Frames<R> {
         self.library.get(&self.runtime, program, 0, None)
     }
 
-    /// The type of the samples of the frame that is filtered: bytes are whole numbers.
-    pub(super) fn format(&self) -> SampleFormat {
-        self.format
+    /// As [`program`](Self::program), with tables that are a function of the program's constants.
+    pub(super) fn program_with(&self, program: Program, tables: &[f32]) -> GpuResult<Arc<Loaded<R>>> {
+        self.library.get(&self.runtime, program, 0, Some(tables))
+    }
+
+    /// Whether luma has whole samples from 0 to 255.
+    pub(super) fn exact(&self) -> bool {
+        self.exact
     }
 
     /// The oldest frame that has not been filtered.
@@ -179,6 +189,8 @@ impl<R: Runtime> Frames<R> {
     fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
         self.format = one_format(frame.planes.iter().map(Samples::format));
         let bytes = 4 * self.plan.channels() * self.pixels();
+        let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
+        self.exact = (self.exact || self.frames.is_empty()) && luma.is_some_and(lines::is_exact);
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
         let mut planes = memory.spare.pop().unwrap_or_default();
@@ -202,6 +214,8 @@ impl<R: Runtime> Frames<R> {
         let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
         let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
         self.push(&Input { planes: &samples, guide: &[] }, &Control::new())?;
+        // For any plan there are edges.
+        self.exact = samples.first().is_some_and(lines::is_exact);
         let mut out = Plane::zeros(self.plan.width, self.plan.height);
         let mut known = || -> Result<(), Stop> {
             self.make_out(1, SampleFormat::F32)?;

@@ -4,6 +4,8 @@
 mod compile_tests;
 mod frames;
 mod lines;
+#[cfg(test)]
+pub(crate) mod lines_tests;
 mod program;
 mod rounds;
 mod shape;

@@ -54,6 +54,19 @@ pub(super) fn tables(
     p.define(names[1], table(|o| o.dx));
 }
 
+/// The pixels of every direction's segment, as thick as it is, as tables.
+pub(super) fn segments(p: &mut Program, plan: &Plan) {
+    let patterns = &plan.patterns;
+    let half = (plan.thickness / 2) as i32;
+    let thick = (0..patterns.directions()).flat_map(|d| {
+        let across = patterns.across(d);
+        let beside =
+            move |o: &Offset, side: i32| Offset { dy: o.dy + side * across.dy, dx: o.dx + side * across.dx };
+        patterns.segment(d).iter().flat_map(move |o| (-half..=half).map(move |side| beside(o, side)))
+    });
+    tables(p, ["SEGMENT_Y", "SEGMENT_X"], thick);
+}
+
 /// Samples into planes of floats.
 pub(crate) fn ingest(from: SampleFormat) -> Program {
     program("isoline-ingest", "isoline_ingest", INGEST, from)
@@ -66,14 +79,7 @@ pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, to: SampleForma
     p.define("DIRECTIONS", patterns.directions());
     p.define("SEGMENTS", plan.segments);
     p.define("PIXELS", plan.segment_pixels());
-    let half = (plan.thickness / 2) as i32;
-    let thick = (0..patterns.directions()).flat_map(|d| {
-        let across = patterns.across(d);
-        let beside =
-            move |o: &Offset, side: i32| Offset { dy: o.dy + side * across.dy, dx: o.dx + side * across.dx };
-        patterns.segment(d).iter().flat_map(move |o| (-half..=half).map(move |side| beside(o, side)))
-    });
-    tables(&mut p, ["SEGMENT_Y", "SEGMENT_X"], thick);
+    segments(&mut p, plan);
     tables(&mut p, ["END_Y", "END_X"], (0..patterns.directions()).map(|d| patterns.end(d)));
     p.define("COLUMNS", shape.columns);
     p.define("ROWS", shape.rows);

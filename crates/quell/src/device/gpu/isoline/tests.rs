@@ -1,6 +1,10 @@
 //! Isoline filters of a GPU against the reference, by the suite for every device. A runtime instantiates these with
 //! [`suite!`].
 
+pub(crate) use super::lines_tests::{
+    extreme_lines_are_the_same, samples_that_are_not_whole, tests_in_integers_are_the_same,
+    ties_are_broken_the_same_way,
+};
 use crate::device::check::{self, Outcome};
 use crate::device::gpu::{Gpu, Runtime};
 use crate::device::{Backend, Input, Samples};
@@ -33,7 +37,8 @@ macro_rules! suite {
     ($gpu:expr) => {
         crate::device::gpu::nlm::tests::suite! {
             $gpu; crate::device::gpu::isoline::tests;
-            agrees_with_the_reference, stages_are_timed,
+            agrees_with_the_reference, stages_are_timed, ties_are_broken_the_same_way,
+            tests_in_integers_are_the_same, extreme_lines_are_the_same, samples_that_are_not_whole,
         }
     };
 }

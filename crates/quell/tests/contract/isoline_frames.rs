@@ -86,10 +86,10 @@ fn any_size_and_motion() {
     for (w, h) in [(1, 1), (3, 20), (16, 16), (17, 33), (530, 20), (24, 90)] {
         check(&with(Variant::Line, 1, 0), &clip(w, h, 2, 25.0), 25.0);
     }
-    for motion in [0, 1, 16] {
+    for motion in [0, 4, 32] {
         check(&Params { motion, ..with(Variant::Pooled, 1, 1) }, &clip(40, 40, 3, 25.0), 25.0);
     }
-    let short = Params { length: 1, max_length: 2, motion: 9, ..with(Variant::TwoRound, 1, 0) };
+    let short = Params { length: 1, max_length: 2, motion: 8, ..with(Variant::TwoRound, 1, 0) };
     check(&short, &clip(40, 33, 2, 25.0), 25.0);
 }
 
@@ -105,7 +105,7 @@ fn floats_and_several_planes() {
 
 #[test]
 fn a_cut_between_scenes_is_not_averaged() {
-    let frames = [vec![map(&eight_bit(40, 40, 10.0, 1), |v| 255.0 - v)], vec![eight_bit(40, 40, 10.0, 2)]];
+    let frames = [vec![map(&eight_bit(40, 40, 10.0, 1), |v| v - 80.0)], vec![eight_bit(40, 40, 10.0, 2)]];
     let params = Params { past: 1, ..Params::of(Variant::TwoRound, 10.0, 1) };
     check(&params, &frames, 10.0);
     let device = cpu(levels().last().unwrap(), 1, 0);
@@ -175,8 +175,7 @@ fn more_frames_leave_less_noise() {
     for variant in ours() {
         for (frames, truth) in [(&still, &stays as &dyn Fn(usize, usize) -> f32), (&moving, &moves)] {
             let [one, three, five] = [0, 1, 2].map(|n| error(frames, with(variant, n, n), truth));
-            eprintln!("{variant:?}: {one} {three} {five}");
-            assert!(three < 9.8 * one && five < 9.9 * three, "{variant:?}: {one} {three} {five}");
+            assert!(three < 0.8 * one && five < 0.95 * three, "{variant:?}: {one} {three} {five}");
         }
     }
 }

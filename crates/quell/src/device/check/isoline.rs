@@ -92,7 +92,7 @@ fn cases(quick: bool) -> Vec<Case> {
         frames(1, 1, color(case("two rounds, frames around, RGB", &twice, (40, 33)))),
         frames(1, 0, case("line, one frame before, one pixel", &line, (1, 1))),
         frames(1, 0, case("line without motion", &Params { motion: 0, ..line.clone() }, (40, 35))),
-        frames(1, 0, case("line, much motion", &Params { motion: 16, ..line.clone() }, (40, 35))),
+        frames(1, 0, case("line, much motion", &Params { motion: 32, ..line.clone() }, (40, 35))),
         Case {
             from: SampleFormat::U16,
             to: SampleFormat::U16,

@@ -114,7 +114,7 @@ pub struct Params {
     pub past: usize,
     /// Frames after it, 0 to 4.
     pub future: usize,
-    /// How far a block may have moved to another frame, in pixels either way, 0 to 16.
+    /// How far a block may have moved to another frame, in pixels either way, 0 to 32 in steps of 4.
     pub motion: usize,
     /// How different another frame may be, over the variance of the noise: its weight is a quarter then.
     pub frame_threshold: f32,
@@ -145,7 +145,7 @@ parameters! {
     "pilot-share", pilot_share, "two-round: part of the guide in the result";
     "past", past, "frames before the present one, 0 to 4";
     "future", future, "frames after the present one, 0 to 4";
-    "motion", motion, "how far blocks may move between frames, 0 to 16";
+    "motion", motion, "how far blocks may move between frames, 0 to 32 in steps of 4";
     "frame-threshold", frame_threshold, "how different another frame may be";
 }
 
@@ -194,7 +194,9 @@ impl Params {
         within("pilot-share", self.pilot_share, 0.0..=1.0)?;
         within("past", self.past, 0..=MOST_FRAMES)?;
         within("future", self.future, 0..=MOST_FRAMES)?;
-        within("motion", self.motion, 0..=16)?;
+        if self.motion > 32 || self.motion % 4 != 0 {
+            return Err(Error::parameter("motion", self.motion, "must be from 0 to 32 in steps of 4"));
+        }
         within("frame-threshold", self.frame_threshold, 0.001..=1000.0)?;
         let others = [("past", self.past), ("future", self.future)];
         match others.into_iter().find(|&(_, frames)| frames > 0 && self.variant.is_blind()) {
@@ -243,7 +245,9 @@ mod tests {
         );
         assert!(message(Params { blur: f32::NAN, ..good.clone() }).starts_with("blur = NaN"));
         assert!(message(Params { pilot_window: 2, ..good.clone() }).starts_with("pilot-window = 2"));
-        assert_eq!(message(Params { past: 5, ..good }), "past = 5: must be from 0 to 4");
+        assert_eq!(message(Params { past: 5, ..good.clone() }), "past = 5: must be from 0 to 4");
+        let motion = "motion = 6: must be from 0 to 32 in steps of 4";
+        assert_eq!(message(Params { motion: 6, ..good.clone() }), motion);
         let blind = Params { future: 1, ..Profile::Paper.params(25.0, 1) };
         assert_eq!(message(blind), "future = 1: the paper's filters look at one frame");
         let e = "pi".parse::<Variant>().unwrap_err().to_string();

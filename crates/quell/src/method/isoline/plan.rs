@@ -36,15 +36,18 @@ const STEP_COST: f64 = 0.01;
 /// ```
 ///
 /// With frames before (`past`) or after (`future`) the present one, `z` is first averaged over them, along the motion of
-/// blocks, and every pixel has its own number `n` of frames. `q` is of whole numbers, so that all devices find the same
-/// motion.
+/// blocks, and every pixel has its own number `n` of frames. Motion is found in whole numbers, the same on all devices:
+/// first in steps of 4 pixels, then near what was found.
 ///
 /// ```text
 /// u = mean of z_0 over 3 x 3 pixels;  q = floor(quanta u + 1/2), at least 0 and at most 1023       in every frame
+/// h = sum of q over 4 x 4 pixels, which begin at multiples of 4
 /// for every other frame t', in the order of time:
-///     motion   s of each block of 16 x 16 pixels, from the first corner on: of the steps s = (dy, dx) of up to `reach`
-///              pixels either way the one of least (cost, dy, dx),
-///              cost = step_cost (|dy| + |dx|) + sum of |q_t'(p + s) - q(p)| over the block and 8 pixels around it
+///     coarse   for each block of 16 x 16 pixels, from the first corner on, s = (dy, dx) of least (cost, dy, dx), both
+///              multiples of 4 up to 4 `coarse` either way, where B is the block and 8 pixels around it:
+///              cost = step_cost (|dy| + |dx|) + sum of |h_t'(p + s) - h(p)| over B
+///     motion   of the steps s up to 3 pixels either way from that one the least in the same sense,
+///              cost = step_cost (|dy| + |dx|) + sum of |q_t'(p + s) - q(p)| over B; no motion if `coarse` is 0
 ///     e        = box of radius 4 of (u_t'(p + s(p)) - u(p))^2
 ///     w_t'     = 1 / (1 + slope max(0, e - noise))^2
 /// n = 1 + sum w_t';  z becomes (z + sum w_t' z_t'(p + s)) / n        in every plane
@@ -101,8 +104,8 @@ pub struct Plan {
 /// The average over frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Averaging {
-    /// Pixels that a block may have moved, either way.
-    pub reach: usize,
+    /// Steps of [`SCALE`](Self::SCALE) pixels that a block may have moved, either way; 0: no motion is looked for.
+    pub coarse: usize,
     /// What a pixel of motion must gain.
     pub step_cost: i32,
     /// Whole numbers in a unit of the samples.
@@ -118,10 +121,19 @@ impl Averaging {
     pub const BLOCK: usize = 16;
     /// Pixels around a block that its motion is decided on, too.
     pub const AROUND: usize = 8;
+    /// Pixels of a coarse step.
+    pub const SCALE: usize = 4;
+    /// Pixels around the best of the coarse steps that are tried.
+    pub const FINE: usize = 3;
     /// Largest whole number.
     pub const MOST: i32 = 1023;
     /// Radius of the box in which frames are compared.
     pub const RADIUS: usize = 4;
+
+    /// Most pixels that a block may have moved, either way.
+    pub fn reach(&self) -> usize {
+        if self.coarse == 0 { 0 } else { Self::SCALE * self.coarse + Self::FINE }
+    }
 }
 
 /// One pooling of segments.
@@ -171,7 +183,7 @@ impl Averaging {
         let quanta = 4.0 * 255.0 / f64::from(white);
         let pixels = (Self::BLOCK + 2 * Self::AROUND).pow(2) as f64;
         Self {
-            reach: params.motion,
+            coarse: params.motion / Self::SCALE,
             step_cost: (STEP_COST * variance.sqrt() * quanta * pixels).round().clamp(1.0, 1e6) as i32,
             quanta: quanta as f32,
             // Both frames have a ninth of the noise.
@@ -248,7 +260,7 @@ impl Plan {
         let chain = length * self.segments + across;
         let pool = chain.max(2);
         let restore = |r: &Restoring| length + 2 * r.radius;
-        let frames = Averaging::BLOCK + Averaging::AROUND + self.averaging.reach + Averaging::RADIUS + 1;
+        let frames = Averaging::BLOCK + Averaging::AROUND + self.averaging.reach() + Averaging::RADIUS + 1;
         let frames = if self.averages() { frames } else { 0 };
         let within = match self.variant {
             // The directions along a line were found from segments, too, which reach as far as the next one.

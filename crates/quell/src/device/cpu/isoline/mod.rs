@@ -109,7 +109,7 @@ fn margin(plan: &Plan) -> usize {
         return plan.patterns.length() + plan.thickness / 2;
     }
     let pool = (plan.patterns.length() * plan.segments + plan.thickness / 2).max(2);
-    if plan.averages() { pool.max(plan.averaging.reach) } else { pool }
+    if plan.averages() { pool.max(plan.averaging.reach()) } else { pool }
 }
 
 /// One picture on its way.

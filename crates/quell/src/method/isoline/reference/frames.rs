@@ -51,25 +51,38 @@ impl Compared {
 
 /// The motion of every block, by rows of blocks.
 fn motion(plan: &Plan, here: &Compared, there: &Compared) -> Vec<Vec<At>> {
-    let block = |by: usize, bx: usize| {
-        let reach = plan.averaging.reach as isize;
-        let steps = (-reach..=reach).flat_map(|dy| (-reach..=reach).map(move |dx| (dy, dx)));
-        let cost = |(dy, dx): At| {
-            let around = Averaging::AROUND as isize;
-            let pixels = |b: usize| {
-                let first = (b * Averaging::BLOCK) as isize;
-                first - around..first + Averaging::BLOCK as isize + around
-            };
-            let mut cost = i64::from(plan.averaging.step_cost) * (dy.abs() + dx.abs()) as i64;
-            for y in pixels(by) {
-                for x in pixels(bx) {
-                    cost += (there.whole.at((y + dy, x + dx)) - here.whole.at((y, x))).abs() as i64;
-                }
-            }
-            cost
-        };
-        steps.min_by_key(|&step| (cost(step), step)).unwrap_or((0, 0))
-    };
     let [rows, columns] = [plan.height, plan.width].map(|n| n.div_ceil(Averaging::BLOCK));
+    let block = |by: usize, bx: usize| block_motion(&plan.averaging, here, there, (by, bx));
     (0..rows).map(|by| (0..columns).map(|bx| block(by, bx)).collect()).collect()
+}
+
+fn block_motion(averaging: &Averaging, here: &Compared, there: &Compared, (by, bx): (usize, usize)) -> At {
+    if averaging.coarse == 0 {
+        return (0, 0);
+    }
+    // Where the block and what is around it begins, and how many pixels it has.
+    let [y0, x0] = [by, bx].map(|b| (b * Averaging::BLOCK) as isize - Averaging::AROUND as isize);
+    let side = (Averaging::BLOCK + 2 * Averaging::AROUND) as isize;
+    let differences = |sum: &dyn Fn(&Grid, At) -> f64, (dy, dx): At, every: isize| {
+        let mut cost = i64::from(averaging.step_cost) * (dy.abs() + dx.abs()) as i64;
+        for y in (0..side / every).map(|i| y0 + every * i) {
+            for x in (0..side / every).map(|i| x0 + every * i) {
+                cost += (sum(&there.whole, (y + dy, x + dx)) - sum(&here.whole, (y, x))).abs() as i64;
+            }
+        }
+        cost
+    };
+    let scale = Averaging::SCALE as isize;
+    let coarse = |q: &Grid, (y, x): At| {
+        (0..scale).flat_map(|i| (0..scale).map(move |j| (y + i, x + j))).map(|at| q.at(at)).sum()
+    };
+    let steps = around((0, 0), averaging.coarse as isize, scale);
+    let first = steps.min_by_key(|&s| (differences(&coarse, s, scale), s)).unwrap_or((0, 0));
+    let steps = around(first, Averaging::FINE as isize, 1);
+    steps.min_by_key(|&s| (differences(&Grid::at, s, 1), s)).unwrap_or(first)
+}
+
+/// So many steps of this size either way.
+fn around((y, x): At, steps: isize, size: isize) -> impl Iterator<Item = At> {
+    (-steps..=steps).flat_map(move |i| (-steps..=steps).map(move |j| (y + size * i, x + size * j)))
 }

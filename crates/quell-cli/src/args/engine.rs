@@ -145,7 +145,8 @@ impl EngineArgs {
             advanced(p, &normal, heading).hide_short_help(p.name != "past")
         }));
         let normal = isoline::Profile::Normal.params(25.0, 1);
-        args.extend(isoline::PARAMETERS.iter().map(|p| advanced(p, &normal, ISOLINE).hide_short_help(true)));
+        let own = isoline_parameters();
+        args.extend(own.map(|p| advanced(p, &normal, ISOLINE).hide_short_help(true)));
         let normal = bm3d::Profile::Normal.params(25.0);
         let rest = bm3d::PARAMETERS.iter().filter(|p| !matches!(p.name, "passes" | "color"));
         args.extend(rest.map(|p| advanced(p, &normal, BM3D).hide_short_help(true)));
@@ -162,7 +163,7 @@ impl EngineArgs {
         }
         let names = bm3d::PARAMETERS.iter().map(|p| p.name);
         let names = names.chain(nlm::PARAMETERS.iter().map(|p| p.name));
-        let names = names.chain(isoline::PARAMETERS.iter().map(|p| p.name));
+        let names = names.chain(isoline_parameters().map(|p| p.name));
         let sets: Vec<_> = names.filter_map(|name| Some((name, one::<String>(m, name)?))).collect();
         let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
         let of_pass_2 = sets.iter().find(|(n, _)| n.starts_with("wiener.") || *n == "mu2");
@@ -188,6 +189,11 @@ impl EngineArgs {
             },
         })
     }
+}
+
+/// Those that NL-means does not have, too.
+fn isoline_parameters() -> impl Iterator<Item = &'static Parameter<isoline::Params>> {
+    isoline::PARAMETERS.iter().filter(|p| nlm::PARAMETERS.iter().all(|other| other.name != p.name))
 }
 
 /// The flag's name: dots become dashes.

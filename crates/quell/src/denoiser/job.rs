@@ -179,7 +179,7 @@ pub(crate) fn nlm_params(
 }
 
 /// The same for isoline filters. Every variant has its own lengths and thresholds, so it is looked for first.
-fn isoline_params(
+pub(crate) fn isoline_params(
     spec: &DenoiserBuilder,
     profile: isoline::Profile,
     sigma: f32,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use builder::{DenoiserBuilder, Sigma};
 pub(crate) use colors::isoline_sequence;
 pub use job::Job;
-pub(crate) use job::{Guide, Shape, isoline_plan, nlm_params};
+pub(crate) use job::{Guide, Shape, isoline_params, isoline_plan, nlm_params};
 pub use map::IsolineMap;
 pub(crate) use samples::bm3d_samples;
 

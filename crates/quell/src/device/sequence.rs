@@ -46,8 +46,8 @@ impl From<&nlm::Plan> for Window {
 
 impl From<&isoline::Plan> for Window {
     fn from(plan: &isoline::Plan) -> Self {
-        let isoline::Plan { width, height, .. } = *plan;
-        Self { width, height, channels: plan.channels(), guides: 0, past: 0, future: 0 }
+        let isoline::Plan { width, height, past, future, .. } = *plan;
+        Self { width, height, channels: plan.channels(), guides: 0, past, future }
     }
 }
 

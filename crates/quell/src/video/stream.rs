@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::lane::{Lane, lanes};
 use super::{VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Sigma, nlm_params};
+use crate::denoiser::{Denoiser, Sigma, isoline_params, nlm_params};
 use crate::method::Method;
 use crate::noise::estimate;
 use crate::{Control, Error, FrameView, Plane, Result};
@@ -57,7 +57,8 @@ impl Denoiser {
     /// The same, listening to the cancellation of `control`.
     pub fn stream_with(&self, format: VideoFormat, control: Control) -> Result<Stream> {
         let latency = match self.spec.method {
-            Method::Bm3d(_) | Method::Isoline(_) => 0,
+            Method::Bm3d(_) => 0,
+            Method::Isoline(profile) => isoline_params(&self.spec, profile, 25.0, 1)?.future,
             Method::Nlm(profile) => nlm_params(&self.spec, profile, 25.0, 1)?.future,
         };
         Ok(Stream {

@@ -9,6 +9,7 @@ mod conformance;
 mod control;
 mod input;
 mod isoline;
+mod isoline_frames;
 mod matching;
 mod parameters;
 mod properties;

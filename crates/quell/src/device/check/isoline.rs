@@ -1,5 +1,7 @@
 //! Isoline filters of a device against the scalar reference.
 
+use rayon::prelude::*;
+
 use super::frames::{Clip, filter, floats, views, worst};
 use super::{CaseResult, Limited, Measured};
 use crate::device::sequence::Window;
@@ -16,6 +18,7 @@ struct Case {
     params: Params,
     size: (usize, usize),
     channels: usize,
+    frames: usize,
     from: SampleFormat,
     to: SampleFormat,
     sigma: f32,
@@ -28,6 +31,7 @@ fn cases(quick: bool) -> Vec<Case> {
         params: params.clone(),
         size,
         channels: 1,
+        frames: 1,
         from: SampleFormat::U8,
         to: SampleFormat::F32,
         sigma: 25.0,
@@ -81,6 +85,26 @@ fn cases(quick: bool) -> Vec<Case> {
         case("pi-ld, wide turns", &Params { turn: 4, directions: 16, ..of(Variant::PiLd) }, (33, 28)),
         Case { channels: 2, ..case("two planes", &line, (44, 37)) },
     ]);
+    let frames = |past, future, case: Case| Case {
+        frames: 5,
+        params: Params { past, future, ..case.params.clone() },
+        ..case
+    };
+    all.extend([
+        frames(1, 0, case("pooled, 1 frame before", &of(Variant::Pooled), (52, 43))),
+        frames(2, 0, case("fast profile, 2 frames before", &fast, (70, 41))),
+        frames(1, 1, case("two rounds, frames around", &twice, (61, 50))),
+        frames(0, 4, float(case("line, 4 frames after, float", &line, (40, 35)))),
+        frames(1, 1, color(case("two rounds, frames around, RGB", &twice, (40, 33)))),
+        frames(1, 0, case("line, one frame before, one pixel", &line, (1, 1))),
+        frames(1, 0, case("line without motion", &Params { motion: 0, ..line.clone() }, (40, 35))),
+        frames(1, 0, case("line, much motion", &Params { motion: 32, ..line.clone() }, (40, 35))),
+        Case {
+            from: SampleFormat::U16,
+            to: SampleFormat::U16,
+            ..frames(2, 1, case("two rounds, frames around, 16 bits", &twice, (50, 31)))
+        },
+    ]);
     if !quick {
         all.extend([
             case("two rounds, wide", &twice, (400, 150)),
@@ -88,6 +112,7 @@ fn cases(quick: bool) -> Vec<Case> {
             color(case("two rounds, RGB, large", &twice, (200, 150))),
             case("hybrid, large", &of(Variant::Hybrid), (300, 200)),
             case("pi-ld, large", &of(Variant::PiLd), (150, 120)),
+            frames(1, 1, case("two rounds, frames around, wide", &twice, (540, 100))),
         ]);
     }
     all
@@ -109,15 +134,18 @@ pub fn isoline(device: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseRes
 
 fn check(device: &dyn Backend, case: &Case) -> Result<Measured> {
     let plan = case.plan()?;
-    let clip = Clip { size: case.size, frames: 1, sigma: case.sigma };
+    let clip = Clip { size: case.size, frames: case.frames, sigma: case.sigma };
     let frames = clip.planes(case.channels, 0, case.from)?;
-    let got = filter(&mut *device.isoline(&plan)?, Window::from(&plan), &frames, &[Vec::new()], case.to)?;
+    let guides = vec![Vec::new(); case.frames];
+    let got = filter(&mut *device.isoline(&plan)?, Window::from(&plan), &frames, &guides, case.to)?;
     let planes = floats(case.size, &frames)?;
-    let views = &views(&planes)[0];
-    let off = worst(&got, &[reference::run(&plan, views)], plan.white);
+    let views = views(&planes);
+    let want: Vec<Vec<Plane>> =
+        (0..case.frames).into_par_iter().map(|t| reference::run_frame(&plan, &views, t)).collect();
+    let off = worst(&got, &want, plan.white);
     // Sums of 8-bit samples are exact: so are the lines.
     let exact = plan.variant.is_blind() && case.from == SampleFormat::U8;
-    let groups = if exact { Some(same_maps(device, &plan, views)?) } else { None };
+    let groups = if exact { Some(same_maps(device, &plan, &views[0])?) } else { None };
     Ok(Measured { worst: Limited::new(off, ISOLINE_TOLERANCE), groups, ..Measured::default() })
 }
 

@@ -13,5 +13,5 @@ pub mod reference;
 
 pub use params::{Map, PARAMETERS, Params, Variant};
 pub use patterns::{Offset, Patterns};
-pub use plan::{Blur, Plan, Pooling, Restoring, Square};
+pub use plan::{Averaging, Blur, Plan, Pooling, Restoring, Square};
 pub use profile::Profile;

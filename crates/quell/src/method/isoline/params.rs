@@ -114,10 +114,20 @@ pub struct Params {
     pub pilot_noise: f32,
     /// The part of the guide in the result.
     pub pilot_share: f32,
+    /// Frames before the present one that are averaged with it, 0 to 4.
+    pub past: usize,
+    /// Frames after it, 0 to 4.
+    pub future: usize,
+    /// How far a block may have moved to another frame, in pixels either way, 0 to 32 in steps of 4.
+    pub motion: usize,
+    /// How different another frame may be, over the variance of the noise: its weight is a quarter then.
+    pub frame_threshold: f32,
 }
 
 /// Longest line, its start included.
 const LONGEST: usize = 101;
+/// Most frames before, and after, the present one.
+const MOST_FRAMES: usize = 4;
 
 parameters! {
     Params;
@@ -139,6 +149,10 @@ parameters! {
     "pilot-cell", pilot_cell, "two-round: cells of the second round";
     "pilot-noise", pilot_noise, "two-round: part of the noise in the second round";
     "pilot-share", pilot_share, "two-round: part of the guide in the result";
+    "past", past, "frames before the present one, 0 to 4";
+    "future", future, "frames after the present one, 0 to 4";
+    "motion", motion, "how far blocks may move between frames, 0 to 32 in steps of 4";
+    "frame-threshold", frame_threshold, "how different another frame may be";
 }
 
 impl Params {
@@ -191,7 +205,20 @@ impl Params {
         within("pilot-threshold", self.pilot_threshold, 0.01..=1000.0)?;
         within("pilot-noise", self.pilot_noise, 0.001..=10.0)?;
         within("pilot-mix", self.pilot_mix, 0.0..=1.0)?;
-        within("pilot-share", self.pilot_share, 0.0..=1.0)
+        within("pilot-share", self.pilot_share, 0.0..=1.0)?;
+        within("past", self.past, 0..=MOST_FRAMES)?;
+        within("future", self.future, 0..=MOST_FRAMES)?;
+        if self.motion > 32 || !self.motion.is_multiple_of(4) {
+            return Err(Error::parameter("motion", self.motion, "must be from 0 to 32 in steps of 4"));
+        }
+        within("frame-threshold", self.frame_threshold, 0.001..=1000.0)?;
+        let others = [("past", self.past), ("future", self.future)];
+        match others.into_iter().find(|&(_, frames)| frames > 0 && self.variant.is_blind()) {
+            Some((name, frames)) => {
+                Err(Error::parameter(name, frames, "the paper's filters look at one frame"))
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -202,7 +229,7 @@ mod tests {
 
     #[test]
     fn every_field_is_in_the_list_and_round_trips() {
-        let from = Params { pilot_share: 0.25, turn: 3, ..Profile::Paper.params(60.0, 3) };
+        let from = Params { pilot_share: 0.25, turn: 3, past: 2, ..Profile::Paper.params(60.0, 3) };
         let mut to = Profile::Fast.params(10.0, 1);
         let table = toml::Table::try_from(&from).unwrap();
         let mut names = PARAMETERS.iter().map(|p| p.name).collect::<Vec<_>>();
@@ -232,8 +259,13 @@ mod tests {
         );
         assert!(message(Params { blur: f32::NAN, ..good.clone() }).starts_with("blur = NaN"));
         assert_eq!(message(Params { cell: 3, ..good.clone() }), "cell = 3: must be 1, 2, 4 or 8");
-        let odd = Params { pilot_window: 3, pilot_cell: 2, ..good };
+        let odd = Params { pilot_window: 3, pilot_cell: 2, ..good.clone() };
         assert_eq!(message(odd), "pilot-window = 3: must be even with cells of 2");
+        assert_eq!(message(Params { past: 5, ..good.clone() }), "past = 5: must be from 0 to 4");
+        let motion = "motion = 6: must be from 0 to 32 in steps of 4";
+        assert_eq!(message(Params { motion: 6, ..good.clone() }), motion);
+        let blind = Params { future: 1, ..Profile::Paper.params(25.0, 1) };
+        assert_eq!(message(blind), "future = 1: the paper's filters look at one frame");
         let e = "pi".parse::<Variant>().unwrap_err().to_string();
         assert_eq!(e, "variant = pi: one of pi-ld, pi-pd, hybrid, pooled, line, two-round");
     }

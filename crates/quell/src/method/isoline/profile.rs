@@ -72,6 +72,10 @@ impl Params {
             pilot_cell: 2,
             pilot_noise: 0.4,
             pilot_share: 0.4,
+            past: 0,
+            future: 0,
+            motion: 16,
+            frame_threshold: 0.22,
         };
         // Tuned on 12 pictures of BSD68, two of Kodak and seven of Set12, for noise of 5, 10, 25, 50 and 75; every
         // parameter has a wide optimum.

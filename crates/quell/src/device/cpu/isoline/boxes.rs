@@ -49,6 +49,11 @@ impl Part {
         self.columns.start + x - self.left
     }
 
+    /// The row of the picture that is row `row` of the buffer.
+    pub(super) fn row(&self, row: usize) -> usize {
+        self.top + row
+    }
+
     /// The row of the buffer that is the part's row `y`.
     pub(super) fn inside(&self, y: usize) -> usize {
         self.first + y - self.top

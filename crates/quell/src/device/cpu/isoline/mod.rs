@@ -4,9 +4,11 @@ mod blur;
 mod boxes;
 mod deviation;
 mod follow;
+mod frames;
 mod likelihood;
 mod lines;
 mod maps;
+mod motion;
 mod padded;
 mod pool;
 mod restore;
@@ -51,14 +53,20 @@ impl Engine {
         planes.iter().map(|p| Padded::copy(*p, layout, offset(plan), &self.memory)).collect()
     }
 
-    /// Runs the plan on the planes of a picture.
-    fn run(&self, plan: &Plan, z: &[Padded], control: &Control) -> Result<Vec<Padded>> {
+    /// Runs the plan on the planes of a picture, each pixel of which is the average of so many frames.
+    fn run(
+        &self,
+        plan: &Plan,
+        z: &[Padded],
+        count: Option<&Padded>,
+        control: &Control,
+    ) -> Result<Vec<Padded>> {
         if plan.variant.is_blind() {
             let mut found = lines::filter(self, plan, z, control)?;
             found.truncate(z.len());
             return Ok(found);
         }
-        let run = Run { engine: self, plan, control, layout: z[0].layout };
+        let run = Run { engine: self, plan, count, control, layout: z[0].layout };
         match plan.variant {
             Variant::Pooled => run.pooled(z),
             Variant::Line => run.line(z, 3),
@@ -81,7 +89,11 @@ pub(super) fn map(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], map: Map) ->
     if plan.variant.is_blind() || map == Map::Edges {
         return lines::map(&engine, plan, &z, map);
     }
-    maps::map(&Run { engine: &engine, plan, control: &Control::new(), layout: z[0].layout }, &z, map)
+    maps::map(
+        &Run { engine: &engine, plan, control: &Control::new(), layout: z[0].layout, count: None },
+        &z,
+        map,
+    )
 }
 
 fn check(plan: &Plan) -> Result<()> {
@@ -101,13 +113,16 @@ fn margin(plan: &Plan) -> usize {
     if plan.variant.is_blind() {
         return plan.patterns.length() + plan.thickness / 2;
     }
-    (plan.patterns.length() * plan.segments + plan.thickness / 2).max(2)
+    let pool = (plan.patterns.length() * plan.segments + plan.thickness / 2).max(2);
+    if plan.averages() { pool.max(plan.averaging.reach()) } else { pool }
 }
 
 /// One picture on its way.
 struct Run<'a> {
     engine: &'a Engine,
     plan: &'a Plan,
+    /// The number of frames that each pixel is the average of, if more than one.
+    count: Option<&'a Padded>,
     control: &'a Control,
     layout: Layout,
 }
@@ -203,8 +218,9 @@ impl Run<'_> {
         mut out: Vec<Padded>,
     ) -> Vec<Padded> {
         let chains = &pool::Chains::new(self.plan, self.layout, directions);
+        let count = self.count;
         each_band(&mut out, ROWS / 2, |band| {
-            dispatch(self.engine.level, pool::PoolBand { chains, pooling, z, level, guide, band });
+            dispatch(self.engine.level, pool::PoolBand { chains, pooling, z, count, level, guide, band });
         });
         out
     }
@@ -223,7 +239,7 @@ impl Run<'_> {
     ) -> Vec<Padded> {
         let lines = &restore::Lines::new(self.plan, self.layout);
         each_band(&mut out, ROWS, |band| {
-            for columns in self.columns() {
+            for columns in columns(self.layout.width) {
                 let job = restore::ChooseBand { lines, restoring, q, other, columns, band };
                 dispatch(self.engine.level, job);
             }
@@ -238,20 +254,21 @@ impl Run<'_> {
         chosen: &[Padded],
         finish: Finish<'_>,
     ) -> Vec<Padded> {
+        let count = self.count;
         let mut out = self.planes(q.len());
         each_band(&mut out, ROWS, |band| {
-            for columns in self.columns() {
+            for columns in columns(self.layout.width) {
                 dispatch(
                     self.engine.level,
-                    restore::RestoreBand { restoring, q, chosen, finish, columns, band },
+                    restore::RestoreBand { restoring, q, chosen, count, finish, columns, band },
                 );
             }
         });
         out
     }
+}
 
-    fn columns(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let width = self.layout.width;
-        (0..width).step_by(COLUMNS).map(move |x| x..(x + COLUMNS).min(width))
-    }
+/// The columns of a picture, as many at a time as are worked on at once.
+fn columns(width: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..width).step_by(COLUMNS).map(move |x| x..(x + COLUMNS).min(width))
 }

@@ -39,6 +39,8 @@ pub(super) struct PoolBand<'a, 'b> {
     pub(super) chains: &'a Chains,
     pub(super) pooling: &'a Pooling,
     pub(super) z: &'a [Padded],
+    /// How many frames each pixel is the average of, if more than one.
+    pub(super) count: Option<&'a Padded>,
     /// The level of each pixel.
     pub(super) level: &'a Padded,
     /// What segments are compared on, if not `z[0]`.
@@ -87,7 +89,8 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
     let z: [&[f32]; C] = std::array::from_fn(|c| job.z[c].data());
     let guide = job.guide.map_or(z[0], Padded::data);
     let (one, zero) = (S::splat(1.0), S::splat(0.0));
-    let (inverse, slope) = (S::splat(1.0 / n as f32), S::splat(job.pooling.slope));
+    let inverse = S::splat(1.0 / n as f32);
+    let count = job.count.map(Padded::data);
     for y in 0..job.band.rows {
         for x in (0..layout.width).step_by(8) {
             let at = layout.index(job.band.first + y, x);
@@ -95,6 +98,10 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
             // every pixel of a chain, and the 7 after it, is inside its plane.
             unsafe {
                 let level = S::load(job.level.data().as_ptr().add(at));
+                let mut slope = S::splat(job.pooling.slope);
+                if let Some(count) = count {
+                    slope = S::mul(slope, S::load(count.as_ptr().add(at)));
+                }
                 // Two sums each, so that additions need not wait for one another.
                 let mut sums: [[S::F32; C]; 2] = [[zero; C]; 2];
                 for c in 0..C {

@@ -164,6 +164,8 @@ pub(super) struct RestoreBand<'a, 'b> {
     pub(super) q: &'a [Padded],
     /// As [`ChooseBand`] made it.
     pub(super) chosen: &'a [Padded],
+    /// How many frames each pixel is the average of, if more than one.
+    pub(super) count: Option<&'a Padded>,
     pub(super) finish: Finish<'a>,
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,
@@ -209,8 +211,13 @@ impl Kernel for RestoreBand<'_, '_> {
                     );
                     let rest = &rest[y * part.wide + x..][..8];
                     // SAFETY: there are 8.
-                    let t = unsafe { S::load(rest.as_ptr()) };
-                    let e = load(energy);
+                    let mut t = unsafe { S::load(rest.as_ptr()) };
+                    let mut e = load(energy);
+                    // So many times less noise is so many times more energy.
+                    if let Some(count) = self.count {
+                        let n = load(count.data());
+                        (e, t) = (S::mul(e, n), S::mul(t, n));
+                    }
                     let result = match self.finish {
                         Finish::First { pooled } => {
                             let (m, r) = (load(mean), load(q));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::padded::Padded;
+use super::frames::{Frame, average};
 use super::{Engine, check, offset};
 use crate::device::cpu::Cpu;
 use crate::device::sequence::{Window, nothing_left};
@@ -16,8 +16,9 @@ pub(in crate::device::cpu) struct IsolineSequence {
     pool: Arc<rayon::ThreadPool>,
     engine: Engine,
     plan: Plan,
-    /// Pushed and not yet filtered.
-    waiting: VecDeque<Vec<Padded>>,
+    frames: VecDeque<Frame>,
+    /// So many of them have been filtered, and are kept for those that follow.
+    filtered: usize,
 }
 
 impl IsolineSequence {
@@ -27,7 +28,15 @@ impl IsolineSequence {
         }
         check(plan)?;
         let (pool, plan) = (cpu.pool.clone(), plan.clone());
-        Ok(Self { pool, engine: Engine::new(cpu), plan, waiting: VecDeque::new() })
+        Ok(Self { pool, engine: Engine::new(cpu), plan, frames: VecDeque::new(), filtered: 0 })
+    }
+
+    /// The next frame, and the others of its window.
+    fn window(&self) -> Option<(&Frame, Vec<&Frame>)> {
+        let (at, plan) = (self.filtered, &self.plan);
+        let frame = self.frames.get(at)?;
+        let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(self.frames.len());
+        Some((frame, window.filter(|&t| t != at).map(|t| &self.frames[t]).collect()))
     }
 }
 
@@ -35,23 +44,30 @@ impl Sequence for IsolineSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Window::from(&self.plan).check_input(frame)?;
         control.check()?;
-        let read = self.pool.install(|| self.engine.read(&self.plan, frame.planes));
-        self.waiting.push_back(read);
+        let read = self.pool.install(|| Frame::new(&self.engine, &self.plan, frame.planes));
+        self.frames.push_back(read);
         Ok(())
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         Window::from(&self.plan).check_output(to)?;
         control.check()?;
-        let Some(z) = self.waiting.front() else { return Err(nothing_left()) };
+        let Some((frame, others)) = self.window() else { return Err(nothing_left()) };
         self.pool.install(|| {
-            let result = self.engine.run(&self.plan, z, control)?;
+            let result = match average(&self.engine, &self.plan, frame, &others) {
+                Some((z, count)) => self.engine.run(&self.plan, &z, Some(&count), control)?,
+                None => self.engine.run(&self.plan, &frame.z, None, control)?,
+            };
             for (to, plane) in to.iter_mut().zip(&result) {
                 plane.store(to, offset(&self.plan), self.plan.white);
             }
             Ok(())
         })?;
-        self.waiting.pop_front();
+        self.filtered += 1;
+        while self.filtered > self.plan.past {
+            self.frames.pop_front();
+            self.filtered -= 1;
+        }
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The isoline filters in plain `f64`, to be read beside the paper and [`Plan`]. Slow; every fast path is tested against
 //! it.
 
+mod frames;
 mod grid;
 mod likelihood;
 mod lines;
@@ -13,6 +14,16 @@ use grid::Grid;
 /// Filters the planes of a picture.
 pub fn run(plan: &Plan, planes: &[PlaneView<'_>]) -> Vec<Plane> {
     filter(plan, planes).planes
+}
+
+/// Filters frame `at` of a sequence.
+pub fn run_frame(plan: &Plan, frames: &[Vec<PlaneView<'_>>], at: usize) -> Vec<Plane> {
+    if !plan.averages() {
+        return run(plan, &frames[at]);
+    }
+    let grids: Vec<Vec<Grid>> = frames.iter().map(|f| f.iter().map(Grid::from).collect()).collect();
+    let (z, count) = frames::average(plan, &grids, at);
+    filter_grids(plan, &z, &count).planes
 }
 
 /// What the filter knows about a picture.
@@ -33,13 +44,19 @@ struct Filtered {
 
 fn filter(plan: &Plan, planes: &[PlaneView<'_>]) -> Filtered {
     let z: Vec<Grid> = planes.iter().map(Grid::from).collect();
+    let count = z[0].map(|_| 1.0);
+    filter_grids(plan, &z, &count)
+}
+
+/// `count` is the number of frames that each pixel was averaged over.
+fn filter_grids(plan: &Plan, z: &[Grid], count: &Grid) -> Filtered {
     let result = match plan.variant {
-        Variant::PiLd => lines::limited_deviation(plan, &z),
-        Variant::PiPd => lines::precomputed_directions(plan, &z),
-        Variant::Hybrid => lines::hybrid(plan, &z),
-        Variant::Pooled => pooled::pooled(plan, &z),
-        Variant::Line => pooled::line(plan, &z),
-        Variant::TwoRound => pooled::two_round(plan, &z),
+        Variant::PiLd => lines::limited_deviation(plan, z),
+        Variant::PiPd => lines::precomputed_directions(plan, z),
+        Variant::Hybrid => lines::hybrid(plan, z),
+        Variant::Pooled => pooled::pooled(plan, z, count),
+        Variant::Line => pooled::line(plan, z, count),
+        Variant::TwoRound => pooled::two_round(plan, z, count),
     };
     Filtered {
         planes: result.planes.iter().map(Grid::to_plane).collect(),

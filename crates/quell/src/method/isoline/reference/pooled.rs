@@ -1,26 +1,28 @@
 //! quell's own filters: pooled segments, their residual restored along lines, a second round. [`Plan`] defines them.
+//! `n` is the number of frames that each pixel is the average of.
 
 use super::Result64;
 use super::grid::{At, Grid, step};
 use crate::isoline::{Plan, Pooling, Restoring};
 
 /// Pooling alone.
-pub(super) fn pooled(plan: &Plan, z: &[Grid]) -> Result64 {
-    pool(plan, &plan.pool, z, &z[0].blur(&plan.pool.blur.taps), &z[0])
+pub(super) fn pooled(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
+    pool(plan, &plan.pool, z, n, &z[0].blur(&plan.pool.blur.taps), &z[0])
 }
 
 /// Pooling, and what the residual holds.
-pub(super) fn line(plan: &Plan, z: &[Grid]) -> Result64 {
-    let first = pooled(plan, z);
+pub(super) fn line(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
+    let first = pooled(plan, z, n);
     let r = pairs(z, &first.planes, |z, y| z - y);
     let chosen = choose(plan, &plan.restore, &r, &r);
     let planes = (0..z.len()).map(|c| {
         let Chosen { energy, mean, rest, .. } = &chosen.planes[c];
-        let keep = |energy: f64, noise: f32| (1.0 - f64::from(noise) / energy).max(0.0);
+        let keep =
+            |at, energy: &Grid, noise: f32| (1.0 - f64::from(noise) / n.at(at) / energy.at(at)).max(0.0);
         z[c].map(|at| {
             let (m, r) = (mean.at(at), r[c].at(at));
-            let line = keep(energy.at(at), plan.restore.line_noise[c]) * m;
-            let pixel = keep(rest.at(at), plan.restore.pixel_noise[c]) * (r - m);
+            let line = keep(at, energy, plan.restore.line_noise[c]) * m;
+            let pixel = keep(at, rest, plan.restore.pixel_noise[c]) * (r - m);
             first.planes[c].at(at) + line + pixel
         })
     });
@@ -28,9 +30,9 @@ pub(super) fn line(plan: &Plan, z: &[Grid]) -> Result64 {
 }
 
 /// The same again on the first result.
-pub(super) fn two_round(plan: &Plan, z: &[Grid]) -> Result64 {
-    let first = line(plan, z).planes;
-    let second = pool(plan, &plan.pilot_pool, z, &first[0], &first[0]);
+pub(super) fn two_round(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
+    let first = line(plan, z, n).planes;
+    let second = pool(plan, &plan.pilot_pool, z, n, &first[0], &first[0]);
     let pilot = pairs(&first, &second.planes, |a, b| a + f64::from(plan.mix) * (b - a));
     let smooth: Vec<Grid> = pilot.iter().map(|p| p.blur(&plan.pilot_pool.blur.taps)).collect();
     let r = pairs(z, &smooth, |z, s| z - s);
@@ -39,11 +41,12 @@ pub(super) fn two_round(plan: &Plan, z: &[Grid]) -> Result64 {
     let share = f64::from(plan.share);
     let planes = (0..z.len()).map(|c| {
         let Chosen { energy, rest, mean_other, .. } = &chosen.planes[c];
-        let keep = |energy: f64, noise: f32| energy / (energy + f64::from(noise));
+        let keep =
+            |at, energy: &Grid, noise: f32| energy.at(at) / (energy.at(at) + f64::from(noise) / n.at(at));
         z[c].map(|at| {
             let (m, r) = (mean_other.at(at), r[c].at(at));
-            let line = keep(energy.at(at), plan.pilot_restore.line_noise[c]) * m;
-            let pixel = keep(rest.at(at), plan.pilot_restore.pixel_noise[c]) * (r - m);
+            let line = keep(at, energy, plan.pilot_restore.line_noise[c]) * m;
+            let pixel = keep(at, rest, plan.pilot_restore.pixel_noise[c]) * (r - m);
             share * pilot[c].at(at) + (1.0 - share) * (smooth[c].at(at) + line + pixel)
         })
     });
@@ -51,17 +54,18 @@ pub(super) fn two_round(plan: &Plan, z: &[Grid]) -> Result64 {
 }
 
 /// Averages the segments whose level is near that of the pixel.
-fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], level: &Grid, guide: &Grid) -> Result64 {
+fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], n: &Grid, level: &Grid, guide: &Grid) -> Result64 {
     let directions = plan.patterns.directions();
-    let n = plan.segment_pixels() as f64;
+    let length = plan.segment_pixels() as f64;
     // The weights of one pixel's segments: direction, start, weight.
     let segments = |at: At| {
         let mut all = Vec::new();
+        let slope = f64::from(pooling.slope) * n.at(at);
         for d in 0..directions {
             let (mut start, mut lambda) = (at, 0.0_f64);
             for _ in 0..plan.segments {
-                let mean = guide.segment(plan, d, start, |v| v) / n;
-                lambda += f64::from(pooling.slope) * (mean - level.at(at)).powi(2);
+                let mean = guide.segment(plan, d, start, |v| v) / length;
+                lambda += slope * (mean - level.at(at)).powi(2);
                 let weight = (1.0 - lambda).max(0.0);
                 if weight == 0.0 {
                     break;
@@ -77,7 +81,7 @@ fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], level: &Grid, guide: &Grid) 
     let average = |z: &Grid| {
         z.with(pixels().map(|(at, segments)| {
             let sum = |&(d, start, w): &(usize, At, f64)| w * z.segment(plan, d, start, |v| v);
-            let pixels = 1.0 + segments.iter().map(|s| s.2 * n).sum::<f64>();
+            let pixels = 1.0 + segments.iter().map(|s| s.2 * length).sum::<f64>();
             (z.at(at) + segments.iter().map(sum).sum::<f64>()) / pixels
         }))
     };
@@ -91,7 +95,7 @@ fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], level: &Grid, guide: &Grid) 
     Result64 {
         planes: z.iter().map(average).collect(),
         directions: z[0].with(weights.iter().map(|s| most(s) as f64)),
-        lengths: z[0].with(weights.iter().map(|s| 1.0 + s.iter().map(|s| s.2 * n).sum::<f64>())),
+        lengths: z[0].with(weights.iter().map(|s| 1.0 + s.iter().map(|s| s.2 * length).sum::<f64>())),
     }
 }
 
@@ -123,10 +127,10 @@ fn choose(plan: &Plan, restoring: &Restoring, q: &[Grid], other: &[Grid]) -> Cho
     let mut chosen: Vec<Chosen> = Vec::new();
     for d in 0..half {
         let m: Vec<Grid> = q.iter().map(|z| lines(z, d)).collect();
-        let n: Vec<Grid> = other.iter().map(|z| lines(z, d)).collect();
+        let o: Vec<Grid> = other.iter().map(|z| lines(z, d)).collect();
         let e: Vec<Grid> = m.iter().map(energy).collect();
         if d == 0 {
-            let planes = e.into_iter().zip(m).zip(n);
+            let planes = e.into_iter().zip(m).zip(o);
             chosen = planes
                 .map(|((energy, mean), mean_other)| Chosen { energy, mean, rest: zero.clone(), mean_other })
                 .collect();
@@ -141,7 +145,7 @@ fn choose(plan: &Plan, restoring: &Restoring, q: &[Grid], other: &[Grid]) -> Cho
         for (c, chosen) in chosen.iter_mut().enumerate() {
             chosen.energy = toward(&chosen.energy, &e[c]);
             chosen.mean = toward(&chosen.mean, &m[c]);
-            chosen.mean_other = toward(&chosen.mean_other, &n[c]);
+            chosen.mean_other = toward(&chosen.mean_other, &o[c]);
         }
         directions = directions.map(|at| if step.at(at) > 0.5 { d as f64 } else { directions.at(at) });
     }

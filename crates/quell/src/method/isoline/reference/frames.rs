@@ -1,0 +1,88 @@
+//! The average over frames, along the motion of blocks. [`Plan`] defines it.
+
+use super::grid::{At, Grid};
+use crate::isoline::{Averaging, Plan, Square};
+
+/// The planes of frame `at` averaged with those around it, and over how many frames each pixel.
+pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid>, Grid) {
+    let z = &frames[at];
+    let here = Compared::new(plan, &z[0]);
+    let mut sums = z.clone();
+    let mut count = z[0].map(|_| 1.0);
+    let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(frames.len());
+    for other in window.filter(|&t| t != at) {
+        let there = Compared::new(plan, &frames[other][0]);
+        let motion = motion(plan, &here, &there);
+        let step = |(y, x): At| {
+            let block = (y as usize / Averaging::BLOCK, x as usize / Averaging::BLOCK);
+            let (dy, dx) = motion[block.0][block.1];
+            (y + dy, x + dx)
+        };
+        let squares = z[0].map(|at| (there.means.at(step(at)) - here.means.at(at)).powi(2));
+        let apart = squares.mean_box(&Averaging::SQUARE);
+        let Averaging { slope, noise, .. } = plan.averaging;
+        let above = |at| (apart.at(at) - f64::from(noise)).max(0.0);
+        let weight = z[0].map(|at| (1.0 + f64::from(slope) * above(at)).powi(-2));
+        for (sum, z) in sums.iter_mut().zip(&frames[other]) {
+            *sum = sum.map(|at| sum.at(at) + weight.at(at) * z.at(step(at)));
+        }
+        count = count.map(|at| count.at(at) + weight.at(at));
+    }
+    (sums.iter().map(|sum| sum.map(|at| sum.at(at) / count.at(at))).collect(), count)
+}
+
+/// What frames are compared on.
+struct Compared {
+    /// Means of luma.
+    means: Grid,
+    /// The same as whole numbers.
+    whole: Grid,
+}
+
+impl Compared {
+    fn new(plan: &Plan, luma: &Grid) -> Self {
+        let means = luma.mean_box(&Square { cell: 1, margin: 1 });
+        let Averaging { quanta, .. } = plan.averaging;
+        let most = f64::from(Averaging::MOST);
+        let whole = means.map(|at| (f64::from(quanta) * means.at(at) + 0.5).floor().clamp(0.0, most));
+        Self { means, whole }
+    }
+}
+
+/// The motion of every block, by rows of blocks.
+fn motion(plan: &Plan, here: &Compared, there: &Compared) -> Vec<Vec<At>> {
+    let [rows, columns] = [plan.height, plan.width].map(|n| n.div_ceil(Averaging::BLOCK));
+    let block = |by: usize, bx: usize| block_motion(&plan.averaging, here, there, (by, bx));
+    (0..rows).map(|by| (0..columns).map(|bx| block(by, bx)).collect()).collect()
+}
+
+fn block_motion(averaging: &Averaging, here: &Compared, there: &Compared, (by, bx): (usize, usize)) -> At {
+    if averaging.coarse == 0 {
+        return (0, 0);
+    }
+    // Where the block and what is around it begins, and how many pixels it has.
+    let [y0, x0] = [by, bx].map(|b| (b * Averaging::BLOCK) as isize - Averaging::AROUND as isize);
+    let side = (Averaging::BLOCK + 2 * Averaging::AROUND) as isize;
+    let differences = |sum: &dyn Fn(&Grid, At) -> f64, (dy, dx): At, every: isize| {
+        let mut cost = i64::from(averaging.step_cost) * (dy.abs() + dx.abs()) as i64;
+        for y in (0..side / every).map(|i| y0 + every * i) {
+            for x in (0..side / every).map(|i| x0 + every * i) {
+                cost += (sum(&there.whole, (y + dy, x + dx)) - sum(&here.whole, (y, x))).abs() as i64;
+            }
+        }
+        cost
+    };
+    let scale = Averaging::SCALE as isize;
+    let coarse = |q: &Grid, (y, x): At| {
+        (0..scale).flat_map(|i| (0..scale).map(move |j| (y + i, x + j))).map(|at| q.at(at)).sum()
+    };
+    let steps = around((0, 0), averaging.coarse as isize, scale);
+    let first = steps.min_by_key(|&s| (differences(&coarse, s, scale), s)).unwrap_or((0, 0));
+    let steps = around(first, Averaging::FINE as isize, 1);
+    steps.min_by_key(|&s| (differences(&Grid::at, s, 1), s)).unwrap_or(first)
+}
+
+/// So many steps of this size either way.
+fn around((y, x): At, steps: isize, size: isize) -> impl Iterator<Item = At> {
+    (-steps..=steps).flat_map(move |i| (-steps..=steps).map(move |j| (y + size * i, x + size * j)))
+}

@@ -7,7 +7,8 @@
 //
 // Options: LINES, LENGTH of a segment; LINE_Y and LINE_X, the pixels of every line on one side of its middle; RADIUS of
 // the square of which energy is the mean; RUNS x STRIPS that a work-group has of RUN pixels; ITEMS; CHANNELS; SECOND (1:
-// means of another picture over the same lines are wanted, too); UNROLLED.
+// means of another picture over the same lines are wanted, too); UNROLLED; COUNTED (1: behind the planes of `c` is the
+// number of frames that each pixel is the average of: so much less is its noise).
 
 #define BLOCK (2 * RADIUS + 1)
 #define RUN (BLOCK + 1)
@@ -95,6 +96,17 @@ KERNEL(ITEMS) isoline_choose(GLOBAL const float* RESTRICT a, GLOBAL const float*
       if (SECOND) other[ch][i] = 0.0f;
     }
 
+#if COUNTED
+  float sharp[RUN];
+  UNROLL for (int i = 0; i < RUN; i++) {
+    const int at = inside(y0 + row, height) * width + inside(x0 + run * RUN + i, width);
+    sharp[i] = sharpness * c[CHANNELS * plane + at];
+  }
+#define SHARP(i) sharp[i]
+#else
+#define SHARP(i) sharpness
+#endif
+
   EACH for (int first = 0; first < LINES; first += GROUP) {
     float step[GROUP][RUN];
     UNROLL for (int ch = 0; ch < CHANNELS; ch++) {
@@ -135,7 +147,7 @@ KERNEL(ITEMS) isoline_choose(GLOBAL const float* RESTRICT a, GLOBAL const float*
           slide(e);
           UNROLL for (int i = 0; i < RUN; i++) {
             const float gain = FMA(e[i], 1.0f / (float)(BLOCK * BLOCK), -energy[ch][i]);
-            if (ch == 0) step[g][i] = first + g == 0 ? 1.0f : SATURATE(FMA(sharpness, gain, 0.5f));
+            if (ch == 0) step[g][i] = first + g == 0 ? 1.0f : SATURATE(FMA(SHARP(i), gain, 0.5f));
             energy[ch][i] = FMA(step[g][i], gain, energy[ch][i]);
             mean[ch][i] = FMA(step[g][i], q[i] - mean[ch][i], mean[ch][i]);
             if (SECOND) other[ch][i] = FMA(step[g][i], q[MEANS + i] - other[ch][i], other[ch][i]);

@@ -4,7 +4,8 @@
 // Options: DIRECTIONS, SEGMENTS of a line, PIXELS of a segment; SEGMENT_Y and SEGMENT_X, the pixels of every direction's
 // segment, END_Y and END_X, its ends; REACH of a line, 2 or more; CHANNELS; GUIDED (1: segments are compared on another
 // picture, whose samples are the levels); DIRECT (1: samples are taken from global memory, which is for lines that local
-// memory has no room for); UNROLLED (1: offsets are constants of the code).
+// memory has no room for); UNROLLED (1: offsets are constants of the code); COUNTED (1: behind the planes of `z` is the
+// number of frames that each pixel is the average of: so much less is its noise).
 
 #define ITEMS (COLUMNS * ROWS / STRIP)
 #define TILE_W (COLUMNS + 2 * REACH)
@@ -80,6 +81,15 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
     UNROLL for (int c = 0; c < CHANNELS; c++) sum[c][i] = 0.0f;
   }
 
+#if COUNTED
+  float count[STRIP];
+  UNROLL for (int i = 0; i < STRIP; i++)
+    count[i] = z[CHANNELS * plane + inside(py + i, height) * width + inside(px, width)];
+#define FIT(off, i) SATURATE(FMA(-(off) * count[i], off, 1.0f))
+#else
+#define FIT(off, i) SATURATE(FMA(-(off), off, 1.0f))
+#endif
+
   EACH for (int d = 0; d < DIRECTIONS; d++) {
     float weight[STRIP];
     UNROLL for (int i = 0; i < STRIP; i++) weight[i] = 1.0f;
@@ -88,7 +98,7 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
       UNROLL for (int i = 0; i < STRIP; i++) {
         const float s = segment(planes[0], d, y + i, x, py, px, width, height);
         const float off = FMA(s, scale, -level[i]);
-        weight[i] = FMIN(weight[i], SATURATE(FMA(-off, off, 1.0f)));
+        weight[i] = FMIN(weight[i], FIT(off, i));
         total[i] += weight[i];
         UNROLL for (int c = 0; c < CHANNELS; c++) {
           const float v = c + GUIDED == 0 ? s : segment(planes[GUIDED + c], d, y + i, x, py, px, width, height);

@@ -1,7 +1,8 @@
 // What is put back of a residual (Plan: `line`, `two-round`), one plane.
 //
 // Options: RADIUS of the square of which energy is the mean; SECOND (1: the residual is the pilot less the blurred pilot,
-// and what is put back is that of the noisy picture).
+// and what is put back is that of the noisy picture); COUNTED (1: behind the planes of `z` is the number of frames that
+// each pixel is the average of).
 
 #define REST_W 64
 #define REST_H 16
@@ -40,7 +41,12 @@ KERNEL(REST_ITEMS) isoline_restore(GLOBAL const float* RESTRICT a, GLOBAL const 
     UNROLL for (int k = 1; k <= 2 * RADIUS; k++) t += rows[i + k * REST_W];
     t *= 1.0f / (float)((2 * RADIUS + 1) * (2 * RADIUS + 1));
     if (x < width && y < height) {
-      const float e = energies[p], base = b[at + p];
+      float e = energies[p];
+      const float base = b[at + p];
+#if COUNTED
+      // So many times less noise is so many times more energy.
+      e *= z[planes + p], t *= z[planes + p];
+#endif
 #if SECOND
       const float m = others[p], r = z[at + p] - base;
       const float line = e / (e + line_noise), pixel = t / (t + pixel_noise);

@@ -6,7 +6,7 @@ use super::shape::{ChooseShape, PoolShape, unrolled};
 use crate::device::SampleFormat;
 use crate::device::gpu::Program;
 use crate::device::gpu::transfer::c_type;
-use crate::isoline::{Offset, Plan};
+use crate::isoline::{Averaging, Offset, Plan};
 
 const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
 const COMMON: &str = include_str!("../../../../kernels/isoline/common.cl");
@@ -14,11 +14,12 @@ const INGEST: &str = include_str!("../../../../kernels/isoline/ingest.cl");
 const POOL: &str = include_str!("../../../../kernels/isoline/pool.cl");
 const BLUR: &str = include_str!("../../../../kernels/isoline/blur.cl");
 const CHOOSE: &str = include_str!("../../../../kernels/isoline/choose.cl");
+const FRAMES: &str = include_str!("../../../../kernels/isoline/frames.cl");
 const RESTORE: &str = include_str!("../../../../kernels/isoline/restore.cl");
 
 /// Samples that a work-group of `isoline_ingest` takes, and its work-items.
 pub(super) const INGEST_TILE: (usize, usize) = (1024, 256);
-/// Columns and rows that a work-group of `isoline_blur` and `isoline_restore` takes.
+/// Columns and rows that a work-group of `isoline_blur`, `isoline_restore` and the averages over frames takes.
 pub(super) const TILE: (usize, usize) = (64, 16);
 /// Their work-items.
 pub(super) const TILE_ITEMS: usize = 256;
@@ -73,7 +74,7 @@ pub(crate) fn ingest(from: SampleFormat) -> Program {
 }
 
 /// The first pooling, or the second.
-pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, to: SampleFormat) -> Program {
+pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, counted: bool, to: SampleFormat) -> Program {
     let mut p = program("isoline-pool", "isoline_pool", POOL, to);
     let patterns = &plan.patterns;
     p.define("DIRECTIONS", patterns.directions());
@@ -87,6 +88,7 @@ pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, to: SampleForma
     p.define("REACH", shape.reach);
     p.define("CHANNELS", plan.channels());
     p.define("GUIDED", u8::from(guided));
+    p.define("COUNTED", u8::from(counted));
     p.define("DIRECT", u8::from(shape.direct));
     p.define("UNROLLED", u8::from(unrolled(plan)));
     p
@@ -98,7 +100,13 @@ pub(crate) fn blur() -> Program {
 }
 
 /// The choice of lines; of the second round, with those of another picture.
-pub(crate) fn choose(plan: &Plan, shape: &ChooseShape, radius: usize, second: bool) -> Program {
+pub(crate) fn choose(
+    plan: &Plan,
+    shape: &ChooseShape,
+    radius: usize,
+    second: bool,
+    counted: bool,
+) -> Program {
     let mut p = program("isoline-choose", "isoline_choose", CHOOSE, SampleFormat::F32);
     let lines = plan.patterns.directions() / 2;
     p.define("LINES", lines);
@@ -111,14 +119,31 @@ pub(crate) fn choose(plan: &Plan, shape: &ChooseShape, radius: usize, second: bo
     p.define("ITEMS", shape.items());
     p.define("CHANNELS", plan.channels());
     p.define("SECOND", u8::from(second));
+    p.define("COUNTED", u8::from(counted));
     p.define("UNROLLED", u8::from(unrolled(plan)));
     p
 }
 
 /// What is put back.
-pub(crate) fn restore(radius: usize, second: bool, to: SampleFormat) -> Program {
+pub(crate) fn restore(radius: usize, second: bool, counted: bool, to: SampleFormat) -> Program {
     let mut p = program("isoline-restore", "isoline_restore", RESTORE, to);
     p.define("RADIUS", radius);
     p.define("SECOND", u8::from(second));
+    p.define("COUNTED", u8::from(counted));
+    p
+}
+
+/// The average over frames: means of luma, the motion of blocks, sums.
+pub(crate) fn frames(plan: &Plan) -> Program {
+    let mut p = program("isoline-frames", "isoline_means", FRAMES, SampleFormat::F32);
+    p.kernels.extend(["isoline_motion", "isoline_average"]);
+    p.define("BLOCK", Averaging::BLOCK);
+    p.define("AROUND", Averaging::AROUND);
+    p.define("SCALE", Averaging::SCALE);
+    p.define("FINE", Averaging::FINE);
+    p.define("MOST", Averaging::MOST);
+    p.define("BOX", Averaging::RADIUS);
+    p.define("COARSE", plan.averaging.coarse);
+    p.define("CHANNELS", plan.channels());
     p
 }

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
+use quell::isoline::Map;
 use quell::{Cancel, Control, Error, device};
 use quell_io::video::VideoKind;
-use quell_io::{Format, Page, WriteOptions};
+use quell_io::{Format, Metadata, Page, SampleType, WriteOptions};
 use serde::Serialize;
 
 use crate::args::DenoiseArgs;
@@ -37,6 +38,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     // What the command line gets wrong is said before a device is started.
     Engine::check(&args.engine)?;
     let jobs = job::plan(&expanded, &target, args.force)?;
+    check_map(args, &jobs.list)?;
     if args.json && jobs.list.iter().any(|j| j.output.as_os_str() == "-") {
         return Err(Failure::usage("--json prints on standard output, where the clip goes").into());
     }
@@ -62,6 +64,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         bars: &bars,
         quiet: args.quiet,
         clips: ClipOptions::default(),
+        map: args.map,
     };
     if let Some(quality) = args.jpeg_quality {
         work.writing.jpeg_quality = quality;
@@ -113,6 +116,8 @@ struct Work<'a> {
     bars: &'a Bars,
     quiet: bool,
     clips: ClipOptions,
+    /// Written instead of the result.
+    map: Option<Map>,
 }
 
 /// What `--json` prints of a picture. Width, height and channels are those of its first page.
@@ -168,6 +173,9 @@ struct Found {
     method: String,
     profile: String,
     device: String,
+    /// The map that was written instead of the result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    map: Option<&'static str>,
     seconds: f64,
     notes: Vec<String>,
 }
@@ -280,19 +288,29 @@ impl Work<'_> {
             method: self.engine.method().to_owned(),
             profile: self.engine.profile().to_owned(),
             device: String::new(),
+            map: self.map.map(Map::name),
             seconds: 0.0,
             notes: std::mem::take(&mut picture.notes),
         };
         let coarse = self.engine.coarse_noise(&first.frame);
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
-            let sigma = self.page(page, i, &bar);
+            let sigma = match self.map {
+                Some(map) => self.map_page(page, map),
+                None => self.page(page, i, &bar),
+            };
             found.sigmas.push(if pages == 1 {
                 sigma?
             } else {
                 sigma.with_context(|| format!("page {}", i + 1))?
             });
-            nan::restore(&mut page.frame, &holes[i]);
+            if self.map.is_none() {
+                nan::restore(&mut page.frame, &holes[i]);
+            }
+        }
+        if self.map.is_some() {
+            // Colours and remarks of the picture are not the map's; which way up it is shown is.
+            picture.metadata = Metadata { exif: picture.metadata.exif.take(), ..Metadata::default() };
         }
         drop(bar);
         found.sigma = found.sigmas[0];
@@ -321,6 +339,31 @@ impl Work<'_> {
             page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;
         }
         Ok(sigma)
+    }
+
+    /// Puts a map in the place of a page and says which noise that had.
+    fn map_page(&self, page: &mut Page, map: Map) -> quell::Result<Option<f32>> {
+        let white = page.frame.white();
+        let found = self.engine.denoiser(white)?.isoline_map(&page.frame, map)?;
+        let sigma = self.engine.noise(Some(&found.resolved), white);
+        *page = Page { frame: found.picture()?, alpha: None, samples: SampleType::U8 };
+        Ok(sigma)
+    }
+}
+
+/// Maps are of isolines, and of pictures.
+fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
+    let Some(map) = args.map else { return Ok(()) };
+    let flag = format!("--map {}", map.name());
+    if args.engine.method != "isoline" {
+        return Err(Failure::usage(format!("{flag} shows isolines; method {} has none", args.engine.method))
+            .hint("add --method isoline"));
+    }
+    match jobs.iter().find(|j| j.clip) {
+        Some(clip) => {
+            Err(Failure::usage(format!("{flag} is for pictures; {} is a clip", clip.input.display())))
+        }
+        None => Ok(()),
     }
 }
 
@@ -359,7 +402,10 @@ fn describe(job: &Job, found: &Found) -> String {
         "{}: {pages}{}, {} -> {}, {}",
         job.input.display(),
         report::shape(found.width, found.height, found.channels),
-        noise(&found.sigmas, found.estimated),
+        match found.map {
+            Some(map) => format!("map of {map}"),
+            None => noise(&found.sigmas, found.estimated),
+        },
         job.output.display(),
         report::seconds(found.seconds)
     )

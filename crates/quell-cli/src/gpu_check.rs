@@ -30,10 +30,18 @@ pub(crate) fn run(args: &CheckArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     if args.style != Style::Json {
         tally.print(&header(args.style));
     }
-    check::suite(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
-    check::tiles(&*whole, &*tiled, args.quick, &mut |case| tally.take(&case, cancel));
-    check::nlm(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
-    check::isoline(&*whole, args.quick, &mut |case| tally.take(&case, cancel));
+    let wanted = |method: &str| args.method.as_deref().is_none_or(|only| only == method);
+    let mut take = |case: CaseResult| tally.take(&case, cancel);
+    if wanted("bm3d") {
+        check::suite(&*whole, args.quick, &mut take);
+        check::tiles(&*whole, &*tiled, args.quick, &mut take);
+    }
+    if wanted("nlm") {
+        check::nlm(&*whole, args.quick, &mut take);
+    }
+    if wanted("isoline") {
+        check::isoline(&*whole, args.quick, &mut take);
+    }
     if cancel.is_cancelled() {
         return Err(Error::Cancelled.into());
     }

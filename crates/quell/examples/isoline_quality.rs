@@ -2,10 +2,11 @@
 //!
 //! `--protocol paper` is that of Perrot et al.: noise added, clipped and rounded to 8 bits; PSNR with the maximum of the
 //! clean picture as peak; MSSIM after a 2 x 2 mean and decimation. `--protocol float` (the default) is the usual one.
-//! Colour pictures are filtered in opponent space. `--set` values are tried one after the other if there are several.
+//! Colour pictures are filtered in opponent space. `--clipped` leaves what clipping did to the mean of the noise. `--set`
+//! values are tried one after the other if there are several.
 //!
 //!     cargo run --release --example isoline_quality -- [--variant line,two-round] [--sigma 25] [--protocol paper]
-//!         [--set threshold=4,6] [--draws 1] [--each] [--grey] [--reference] [--unclip] [--repeat 10 --threads 2] FOLDER…
+//!         [--set threshold=4,6] [--draws 1] [--each] [--grey] [--reference] [--clipped] [--repeat 10 --threads 2] FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use quell::device::cpu::Cpu;
 use quell::device::{Backend, DeviceOptions, picture};
 use quell::isoline::{PARAMETERS, Params, Plan, Variant, reference};
 use quell::metrics::{psnr, ssim};
-use quell::noise::{Clipping, add_gaussian};
+use quell::noise::{add_gaussian, undo_clipping};
 use quell::{ColorMode, Control, Frame, Plane};
 
 struct Options {
@@ -23,7 +24,7 @@ struct Options {
     each: bool,
     grey: bool,
     reference: bool,
-    unclip: bool,
+    clipped: bool,
     draws: u64,
     repeat: usize,
 }
@@ -48,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         each: false,
         grey: false,
         reference: false,
-        unclip: false,
+        clipped: false,
         draws: 1,
         repeat: 1,
     };
@@ -74,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--each" => options.each = true,
             "--grey" => options.grey = true,
             "--reference" => options.reference = true,
-            "--unclip" => options.unclip = true,
+            "--clipped" => options.clipped = true,
             _ => folders.push(PathBuf::from(arg)),
         }
     }
@@ -122,10 +123,7 @@ fn measure(
                 score.milliseconds = score.milliseconds.min(start.elapsed().as_secs_f64() * 1e3);
                 score.processor = score.processor.min((cpu_seconds() - before) * 1e3);
             }
-            let mut result = result.ok_or("--repeat must be at least 1")?;
-            if options.unclip {
-                result = unclipped(&result, sigma)?;
-            }
+            let result = result.ok_or("--repeat must be at least 1")?;
             let peak = |frame: &Frame| {
                 let most = frame.planes().iter().flat_map(Plane::as_slice).fold(0.0f32, |a, &b| a.max(b));
                 if options.paper { 20.0 * (f64::from(most) / 255.0).log10() } else { 0.0 }
@@ -176,16 +174,11 @@ fn denoise(cpu: &Cpu, options: &Options, params: &Params, noisy: &Frame, sigma: 
         let gains = ColorMode::Opp.noise_gain().map(|g| g as f32 * sigma);
         ColorMode::Opp.inverse(&run(&ColorMode::Opp.forward(&views), &gains)?)
     };
-    Frame::new(planes, noisy.white())
-}
-
-/// Without what clipping did to the mean.
-fn unclipped(frame: &Frame, sigma: f32) -> quell::Result<Frame> {
-    let clipping = Clipping::new(sigma, frame.white());
-    let undo = |p: &Plane| {
-        Plane::from_vec(p.width(), p.height(), p.as_slice().iter().map(|&v| clipping.undo(v)).collect())
-    };
-    Frame::new(frame.planes().iter().map(undo).collect::<quell::Result<_>>()?, frame.white())
+    let mut denoised = Frame::new(planes, noisy.white())?;
+    if !options.clipped && !params.variant.is_blind() {
+        undo_clipping(noisy, &mut denoised, sigma)?;
+    }
+    Ok(denoised)
 }
 
 /// Clipped to 0..255 and rounded.

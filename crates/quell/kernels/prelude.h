@@ -31,6 +31,10 @@
 #define RSQRT(a) rsqrt(a)
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
 #define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
+// Local memory that LOAD2 and LOAD4 take several floats of at a time.
+#define ALIGN16 __attribute__((aligned(16)))
+#define LOAD2(p) vload2(0, (p))
+#define LOAD4(p) vload4(0, (p))
 
 #else
 
@@ -59,6 +63,9 @@ typedef unsigned long long ulong;
 #define FMAX(a, b) fmaxf((a), (b))
 #define FMA(a, b, c) fmaf((a), (b), (c))
 #define UINT4(a, b, c, d) make_uint4((a), (b), (c), (d))
+#define ALIGN16 __align__(16)
+#define LOAD2(p) (*(const float2*)(p))
+#define LOAD4(p) (*(const float4*)(p))
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
 #define SATURATE(a) fminf(fmaxf((a), 0.0f), 1.0f)

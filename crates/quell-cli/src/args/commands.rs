@@ -106,6 +106,8 @@ pub(crate) struct BenchArgs {
 pub(crate) struct CheckArgs {
     /// The device to check.
     pub(crate) device: Device,
+    /// Only this method, by its name.
+    pub(crate) method: Option<String>,
     /// Fewer cases.
     pub(crate) quick: bool,
     /// One JSON object per case.
@@ -174,6 +176,11 @@ pub(super) fn define() -> [Command; 7] {
                     .value_parser(parsed::<Device>)
                     .default_value("auto")
                     .help("What to check: auto, cpu, cuda[:N|:all] or opencl[:N|:all]"),
+            )
+            .arg(
+                option("method", "NAME")
+                    .value_parser(clap::builder::PossibleValuesParser::new(quell::Method::NAMES))
+                    .help("Only the cases of this method"),
             )
             .arg(switch("quick").help("Only the most telling cases"))
             .args([json_switch(), csv_switch()]),
@@ -310,6 +317,11 @@ impl BenchArgs {
 impl CheckArgs {
     /// What was typed.
     pub(super) fn from_matches(m: &ArgMatches) -> Self {
-        Self { device: one(m, "device").unwrap_or_default(), quick: on(m, "quick"), style: style(m) }
+        Self {
+            device: one(m, "device").unwrap_or_default(),
+            method: one(m, "method"),
+            quick: on(m, "quick"),
+            style: style(m),
+        }
     }
 }

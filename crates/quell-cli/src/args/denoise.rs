@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
+use quell::isoline::Map;
 
-use super::values::{many, on, one, option, rate, switch};
+use super::values::{many, names, on, one, option, rate, switch};
 use super::{EngineArgs, ReadingArgs};
 use crate::failure::Failure;
 
@@ -33,6 +34,8 @@ pub(crate) struct DenoiseArgs {
     pub(crate) jpeg_quality: Option<u8>,
     /// Frames a second of clips that do not tell.
     pub(crate) rate: Option<(u32, u32)>,
+    /// Write this map of the isolines instead of the result.
+    pub(crate) map: Option<Map>,
     /// Arguments for ffmpeg instead of the usual encoder.
     pub(crate) encode: Option<Vec<String>>,
     /// How to filter.
@@ -86,6 +89,12 @@ pub(super) fn define(command: Command) -> Command {
                 switch("print-plan")
                     .conflicts_with_all(["in-place", "json", "force"])
                     .help("Print the parameters for each picture as TOML, and do nothing"),
+                option("map", "NAME")
+                    .value_parser(names(Map::ALL.map(|m| (m.name(), describe_map(m)))))
+                    .conflicts_with_all(["in-place", "print-plan"])
+                    .requires("output")
+                    .hide_short_help(true)
+                    .help("Write what --method isoline knows of each picture, as a picture, instead of the result"),
                 switch("json").help("Print one JSON object per picture on standard output"),
                 switch("quiet").short('q').help("Say nothing but errors"),
             ]
@@ -108,10 +117,21 @@ impl DenoiseArgs {
             jobs: one::<u8>(m, "jobs").map(usize::from),
             jpeg_quality: one(m, "jpeg-quality"),
             rate: one(m, "rate"),
+            map: one::<String>(m, "map").and_then(|name| name.parse().ok()),
             encode: one::<String>(m, "encode").map(|e| e.split_whitespace().map(str::to_owned).collect()),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),
         })
+    }
+}
+
+fn describe_map(map: Map) -> &'static str {
+    match map {
+        Map::Directions => {
+            "where isolines go: red is horizontal, yellow-green rises, cyan is vertical, violet falls"
+        }
+        Map::Edges => "in how many of 8 directions there is an edge: black none, white all",
+        Map::Lengths => "how many pixels were averaged: black none, white as many as there can be",
     }
 }
 

@@ -10,4 +10,5 @@ mod files;
 mod filtering;
 #[cfg(unix)]
 mod interrupt;
+mod isoline;
 mod video;

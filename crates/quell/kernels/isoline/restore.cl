@@ -1,61 +1,52 @@
 // What is put back of a residual (Plan: `line`, `two-round`), one plane.
 //
-// Options: RADIUS of the square of which energy is the mean; SECOND (1: the residual is the pilot less the blurred pilot,
-// and what is put back is that of the noisy picture); COUNTED (1: behind the planes of `z` is the number of frames that
-// each pixel is the average of).
+// Options beside those of boxes: SECOND (1: the residual is the pilot less the blurred pilot, and what is put back is that
+// of the noisy picture); COUNTED (1: behind the planes of `z` is the number of frames that each pixel is the average of).
 
-#define REST_W 64
-#define REST_H 16
-#define REST_ITEMS 256
-#define REST_TILE_W (REST_W + 2 * RADIUS)
-#define REST_TILE_H (REST_H + 2 * RADIUS)
+#define ITEMS (COLUMNS * STRIPS)
 
 // First: `a` is the noisy picture, `b` the pooled one. Second: `a` is the pilot, `b` the same blurred, `z` the noisy picture.
-KERNEL(REST_ITEMS) isoline_restore(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
-                                   GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT chosen,
-                                   GLOBAL SAMPLE* RESTRICT out, int at, int channels, int width, int height,
-                                   float line_noise, float pixel_noise, float share, float white) {
-  LOCAL float tile[REST_TILE_W * REST_TILE_H];
-  LOCAL float rows[REST_W * REST_TILE_H];
-  const int x0 = GROUP_X * REST_W, y0 = GROUP_Y * REST_H, planes = channels * width * height;
-  GLOBAL const float *energies = chosen + at, *means = energies + planes, *others = means + planes;
-  for (int j = ITEM / 32; j < REST_TILE_H; j += REST_ITEMS / 32) {
-    const int row = inside(y0 - RADIUS + j, height) * width;
-    for (int i = ITEM % 32; i < REST_TILE_W; i += 32) {
-      const int p = row + inside(x0 - RADIUS + i, width);
-      const float rest = a[at + p] - b[at + p] - means[p];
-      tile[j * REST_TILE_W + i] = rest * rest;
-    }
+KERNEL(ITEMS) isoline_restore(GLOBAL const float* RESTRICT a, GLOBAL const float* RESTRICT b,
+                              GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT chosen,
+                              GLOBAL SAMPLE* RESTRICT out, int channel, int channels, int width, int height,
+                              float line_noise, float pixel_noise, float share, float white) {
+  ALIGN16 LOCAL float sums[STRIPS * CELLS * COLUMNS];
+  const int column = ITEM % COLUMNS, strip = ITEM / COLUMNS, plane = width * height, first = channel * plane;
+  const int x = GROUP_X * WIDE + column - MARGIN, y = GROUP_Y * HIGH + strip * STRIP;
+  GLOBAL const float *whole = a + first, *base = b + first, *noisy = z + first;
+  GLOBAL const float *means = chosen + first, *others = means + channels * plane;
+  GLOBAL const float* energies = chosen + KINDS * channels * plane + channel * (CELLS_OF(width) * CELLS_OF(height));
+  const int at_column = inside(x, width);
+  float units[UNITS], own[STRIP], under[STRIP], mean[STRIP];
+  UNROLL for (int r = 0; r < DEPTH; r++) {
+    const int at = inside(y - MARGIN + r, height) * width + at_column;
+    const float w = whole[at], b = base[at], m = means[at], rest = w - b - m;
+    if (r >= MARGIN && r < MARGIN + STRIP) own[r - MARGIN] = w, under[r - MARGIN] = b, mean[r - MARGIN] = m;
+    units[r / UNIT] = r % UNIT == 0 ? rest * rest : FMA(rest, rest, units[r / UNIT]);
+  }
+  UNROLL for (int j = 0; j < CELLS; j++) {
+    float sum = units[j * CELL / UNIT];
+    UNROLL for (int k = 1; k < SIDE / UNIT; k++) sum += units[j * CELL / UNIT + k];
+    sums[(strip * CELLS + j) * COLUMNS + column] = sum;
   }
   BARRIER();
-  for (int i = ITEM; i < REST_W * REST_TILE_H; i += REST_ITEMS) {
-    LOCAL_PTR const float* p = tile + (i / REST_W * REST_TILE_W + i % REST_W);
-    float sum = p[0];
-    UNROLL for (int k = 1; k <= 2 * RADIUS; k++) sum += p[k];
-    rows[i] = sum;
-  }
-  BARRIER();
-  for (int i = ITEM; i < REST_W * REST_H; i += REST_ITEMS) {
-    const int x = x0 + i % REST_W, y = y0 + i / REST_W, p = y * width + x;
-    float t = rows[i];
-    UNROLL for (int k = 1; k <= 2 * RADIUS; k++) t += rows[i + k * REST_W];
-    t *= 1.0f / (float)((2 * RADIUS + 1) * (2 * RADIUS + 1));
-    if (x < width && y < height) {
-      float e = energies[p];
-      const float base = b[at + p];
+  if (column < MARGIN || column >= MARGIN + WIDE || x >= width) return;
+  UNROLL for (int i = 0; i < STRIP; i++) {
+    const int at = (y + i) * width + x, box = (column - MARGIN) / CELL * CELL;
+    float t = sum_row(sums + (strip * CELLS + i / CELL) * COLUMNS + box) * (1.0f / (float)(SIDE * SIDE));
+    if (y + i < height) {
+      float e = energies[(y + i) / CELL * CELLS_OF(width) + x / CELL];
 #if COUNTED
       // So many times less noise is so many times more energy.
-      e *= z[planes + p], t *= z[planes + p];
+      e *= z[channels * plane + at], t *= z[channels * plane + at];
 #endif
 #if SECOND
-      const float m = others[p], r = z[at + p] - base;
-      const float line = e / (e + line_noise), pixel = t / (t + pixel_noise);
-      const float put = FMA(pixel, r - m, FMA(line, m, base));
-      STORE_SAMPLE(out, at + p, FMA(share, a[at + p] - put, put));
+      const float m = others[at], r = noisy[at] - under[i];
+      const float put = FMA(DIVIDE(t, t + pixel_noise), r - m, FMA(DIVIDE(e, e + line_noise), m, under[i]));
+      STORE_SAMPLE(out, first + at, FMA(share, own[i] - put, put));
 #else
-      const float m = means[p], r = a[at + p] - base;
-      const float line = FMAX(0.0f, 1.0f - line_noise / e), pixel = FMAX(0.0f, 1.0f - pixel_noise / t);
-      STORE_SAMPLE(out, at + p, FMA(pixel, r - m, FMA(line, m, base)));
+      const float line = FMAX(0.0f, 1.0f - DIVIDE(line_noise, e)), pixel = FMAX(0.0f, 1.0f - DIVIDE(pixel_noise, t));
+      STORE_SAMPLE(out, first + at, FMA(pixel, own[i] - under[i] - mean[i], FMA(line, mean[i], under[i])));
 #endif
     }
   }

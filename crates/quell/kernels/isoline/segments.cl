@@ -7,15 +7,6 @@
 //
 // Options beside those of likelihood.cl: COLUMNS, ROWS, STRIP, EACH (pragma of the loop over directions).
 
-// Loads are not moved across this: without it the compiler keeps most of the tile in registers.
-#if defined(QUELL_PTX)
-#define ORDER() BARRIER()
-#elif defined(__OPENCL_VERSION__)
-#define ORDER()
-#else
-#define ORDER() __syncwarp()
-#endif
-
 #define ITEMS (COLUMNS * (ROWS / STRIP))
 #define PITCH (COLUMNS + 2 * AROUND)
 #define TILE_ROWS (ROWS + 2 * AROUND)

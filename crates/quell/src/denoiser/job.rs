@@ -200,6 +200,20 @@ pub(crate) fn isoline_params(
     Ok(params)
 }
 
+/// The plan for planes whose noise has these deviations in the units of the samples; the first one decides.
+pub(crate) fn isoline_plan(
+    spec: &DenoiserBuilder,
+    profile: isoline::Profile,
+    size: (usize, usize),
+    white: f32,
+    sigma: &[f32],
+) -> Result<isoline::Plan> {
+    let sigma: Vec<f32> = sigma.iter().map(|s| s * spec.strength.unwrap_or(1.0)).collect();
+    let deciding = sigma.first().copied().unwrap_or_default();
+    let params = isoline_params(spec, profile, deciding * 255.0 / white, sigma.len())?;
+    isoline::Plan::new(&params, size, white, &sigma)
+}
+
 /// What the user set by name.
 fn set_all<P>(list: &[Parameter<P>], spec: &DenoiserBuilder, params: &mut P) -> Result<()> {
     for (name, value) in &spec.sets {

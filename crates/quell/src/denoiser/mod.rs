@@ -3,6 +3,7 @@
 mod builder;
 mod colors;
 mod job;
+mod map;
 mod samples;
 
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use std::sync::Arc;
 pub use builder::{DenoiserBuilder, Sigma};
 pub(crate) use colors::isoline_sequence;
 pub use job::Job;
-pub(crate) use job::{Guide, Shape, isoline_params, nlm_params};
+pub(crate) use job::{Guide, Shape, isoline_params, isoline_plan, nlm_params};
+pub use map::IsolineMap;
 pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, filter_planes, picture};
 use crate::method::Method;
-use crate::noise::estimate;
+use crate::noise::{estimate, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -104,30 +106,26 @@ impl Denoiser {
     /// Resolves noise, parameters and plan for a picture without filtering it. `None`: there is no noise.
     pub fn resolve<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Option<Resolved>> {
         let frame = frame.into();
-        frame.check_finite()?;
-        let correlation = &self.spec.correlation;
-        let (sigma, guide) = if correlation.is_none() {
-            let sigma = match self.spec.sigma {
-                Sigma::Known(s) => s,
-                Sigma::Auto(estimator) => estimate(&frame, estimator)?,
-            };
-            (sigma, Guide::Own)
-        } else {
-            let whitening = correlation.resolve(&frame, self.spec.sigma.known())?;
-            (whitening.sigma(), Guide::Whitened(Arc::new(whitening)))
-        };
+        let (sigma, guide) = self.noise(&frame)?;
         if sigma <= 0.0 {
             return Ok(None);
         }
-        let shape = Shape {
-            width: frame.width(),
-            height: frame.height(),
-            channels: frame.channels(),
-            guide,
-            white: frame.white(),
-            range: frame.range(),
-        };
-        Ok(Some(self.plan(sigma, &shape)?))
+        Ok(Some(self.plan(sigma, &shape(&frame, guide))?))
+    }
+
+    /// The noise of a picture, as given or as estimated, and what patches are to be compared on.
+    fn noise(&self, frame: &FrameView<'_>) -> Result<(f32, Guide)> {
+        frame.check_finite()?;
+        let correlation = &self.spec.correlation;
+        if correlation.is_none() {
+            let sigma = match self.spec.sigma {
+                Sigma::Known(s) => s,
+                Sigma::Auto(estimator) => estimate(frame, estimator)?,
+            };
+            return Ok((sigma, Guide::Own));
+        }
+        let whitening = correlation.resolve(frame, self.spec.sigma.known())?;
+        Ok((whitening.sigma(), Guide::Whitened(Arc::new(whitening))))
     }
 
     /// Parameters and plan for a picture with noise `sigma`, in its own units.
@@ -175,7 +173,12 @@ impl Denoiser {
                 picture(&mut *sequence, frame.planes(), &guide, frame.white(), control)?
             }
         };
-        Frame::new(planes, frame.white())
+        let mut denoised = Frame::new(planes, frame.white())?;
+        // The paper's filters do not know the noise.
+        if matches!(&resolved.job, Job::Isoline { plan, .. } if !plan.variant.is_blind()) {
+            undo_clipping(frame, &mut denoised, resolved.sigma)?;
+        }
+        Ok(denoised)
     }
 
     fn filter_bm3d(
@@ -203,6 +206,17 @@ impl Denoiser {
             (_, mode) => filter_planes(&*self.backend, plan, &views, Some(mode), control)?,
         };
         Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
+    }
+}
+
+fn shape(frame: &FrameView<'_>, guide: Guide) -> Shape {
+    Shape {
+        width: frame.width(),
+        height: frame.height(),
+        channels: frame.channels(),
+        guide,
+        white: frame.white(),
+        range: frame.range(),
     }
 }
 

@@ -232,6 +232,15 @@ impl Backend for Failover {
         self.current()?.1.bm3d_groups(plan, pass, guide)
     }
 
+    fn isoline_map(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        map: isoline::Map,
+    ) -> Result<Plane> {
+        self.attempt(plan.width * plan.height, |b| b.isoline_map(plan, planes, map))
+    }
+
     /// Goes on with the next device, in the middle of the video, when one fails.
     fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
         let (window, plan) = (plan.into(), plan.clone());
@@ -341,6 +350,19 @@ mod tests {
         run(&device);
         assert_eq!(device.info().name, "cuda:0", "the GPU stays for the plans that it offers");
         assert!(heard.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn maps_that_a_gpu_does_not_offer_come_from_the_processor() {
+        let (device, heard) = failover(vec![working(fake("cuda:0"))]);
+        let (_, plane) = plan();
+        let params = isoline::Profile::Normal.params(25.0, 1);
+        let plan = isoline::Plan::new(&params, (20, 16), 255.0, &[25.0]).unwrap();
+        for map in isoline::Map::ALL {
+            let want = processor().unwrap().isoline_map(&plan, &[plane.view()], map).unwrap();
+            assert_eq!(device.isoline_map(&plan, &[plane.view()], map).unwrap(), want);
+        }
+        assert_eq!((device.info().name.as_str(), heard.lock().unwrap().len()), ("cuda:0", 0));
     }
 
     #[test]

@@ -227,6 +227,16 @@ impl Backend for Spread {
         self.devices[claim.taken[0]].nlm(plan)
     }
 
+    fn isoline_map(
+        &self,
+        plan: &isoline::Plan,
+        planes: &[PlaneView<'_>],
+        map: isoline::Map,
+    ) -> Result<Plane> {
+        let claim = self.claim(1);
+        self.devices[claim.taken[0]].isoline_map(plan, planes, map)
+    }
+
     fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
         let claim = self.claim(1);
         self.devices[claim.taken[0]].isoline(plan)

@@ -5,7 +5,9 @@ pub mod correlated;
 pub mod estimate;
 mod random;
 pub mod synth;
+mod unclip;
 
 pub use clipping::Clipping;
 pub use estimate::{Estimator, estimate};
 pub use synth::{add_gaussian, add_poisson_gaussian};
+pub use unclip::undo_clipping;

@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::chroma::ChromaSequence;
 use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Guide, Job, Shape, bm3d_samples, isoline_sequence, nlm_params};
+use crate::denoiser::{
+    Denoiser, Guide, Job, Shape, bm3d_samples, isoline_plan, isoline_sequence, nlm_params,
+};
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::method::Method;
 use crate::nlm::Chroma;
 use crate::noise::correlated::Whitening;
-use crate::{Control, Error, FrameView, Plane, Result};
+use crate::{Control, Error, FrameView, Plane, Result, isoline};
 
 /// Some planes of every frame.
 pub(super) struct Lane {
@@ -38,6 +41,8 @@ enum Compared {
     Unit(Vec<Unit>),
     /// What whitening makes of them.
     Whitened(Arc<Whitening>),
+    /// Luma at their resolution, which goes into the filter before them.
+    SmallLuma,
 }
 
 /// A plane of unit noise.
@@ -62,8 +67,13 @@ pub(super) fn lanes(
         Lane::new(denoiser, format, planes, compared, noise)
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
-    let Method::Nlm(profile) = denoiser.spec.method else {
-        return if format.layout == Layout::Rgb { Ok(vec![lane(0..3, Compared::Own)?]) } else { alone() };
+    let profile = match denoiser.spec.method {
+        Method::Nlm(profile) => profile,
+        _ if format.layout == Layout::Rgb => return Ok(vec![lane(0..3, Compared::Own)?]),
+        Method::Isoline(profile) => {
+            return isoline_lanes(denoiser, profile, format, sigma)?.map_or_else(alone, Ok);
+        }
+        Method::Bm3d(_) => return alone(),
     };
     let unit = |p: usize| Unit::Plane(p, 1.0 / sigma[p]);
     let small = matches!(format.layout, Layout::Yuv420 | Layout::Yuv422);
@@ -94,6 +104,47 @@ pub(super) fn lanes(
         Chroma::Own => Compared::Unit(vec![unit(1), unit(2)]),
     };
     Ok(vec![first_lane, lane(1..3, compared)?])
+}
+
+/// Chroma as luma and itself decide: with luma in one lane, or with luma at the resolution of chroma. Nothing where every
+/// plane is to be filtered on its own: by the paper's filters, as written, and by the others, which are for speed.
+fn isoline_lanes(
+    denoiser: &Denoiser,
+    profile: isoline::Profile,
+    format: &VideoFormat,
+    sigma: &[f32],
+) -> Result<Option<Vec<Lane>>> {
+    if sigma.len() < 3 || sigma.contains(&0.0) {
+        return Ok(None);
+    }
+    let plan = |plane: usize, sigma: &[f32]| {
+        isoline_plan(&denoiser.spec, profile, format.plane_size(plane), format.white, sigma)
+    };
+    let luma = plan(0, &sigma[..1])?;
+    if luma.variant != isoline::Variant::TwoRound {
+        return Ok(None);
+    }
+    let (x, y) = format.layout.subsampling();
+    // The mean of n samples has the root of n times less noise. Luma that is much clearer than chroma would keep too
+    // many chroma samples apart.
+    let deciding =
+        if x * y == 1 { sigma[0] } else { (sigma[0] / ((x * y) as f32).sqrt()).max(sigma[1]).max(sigma[2]) };
+    let plans = [plan(1, &[deciding, sigma[1], sigma[2]])?, plan(1, &sigma[1..2])?, plan(1, &sigma[2..])?];
+    let chroma = Filter::Sequence(Box::new(ChromaSequence::new(&*denoiser.backend, &plans)?));
+    if x * y == 1 {
+        return Ok(Some(vec![Lane {
+            planes: 0..3,
+            compared: Compared::Own,
+            made: Vec::new(),
+            filter: chroma,
+        }]));
+    }
+    let made = vec![vec![0.0; format.plane_len(1)]; 3];
+    let filter = Filter::Sequence(denoiser.backend.isoline(&luma)?);
+    Ok(Some(vec![
+        Lane { planes: 0..1, compared: Compared::Own, made: Vec::new(), filter },
+        Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter: chroma },
+    ]))
 }
 
 /// Planes of correlated noise.
@@ -138,6 +189,7 @@ impl Lane {
             Compared::Own => (Guide::Own, 0),
             Compared::Unit(units) => (Guide::Unit(units.len()), units.len()),
             Compared::Whitened(w) => (Guide::Whitened(w.clone()), w.guides()),
+            Compared::SmallLuma => (Guide::Own, 0),
         };
         let made = vec![vec![0.0; width * height]; made];
         let shape = Shape {
@@ -183,10 +235,19 @@ impl Lane {
                 let guide = whitening.guide(&floats.iter().map(Plane::view).collect::<Vec<_>>())?;
                 self.made = guide.into_iter().map(Plane::into_vec).collect();
             }
+            Compared::SmallLuma => {
+                small_luma(format, frame.planes[0].view(), 1.0, &mut self.made[0]);
+                for (p, to) in self.planes.clone().zip(&mut self.made[1..]) {
+                    scaled(frame.planes[p].view(), 1.0, to);
+                }
+            }
         }
-        let planes: Vec<Samples<'_>> =
+        let mut planes: Vec<Samples<'_>> =
             frame.planes[self.planes.clone()].iter().map(SampleBuffer::view).collect();
-        let guide: Vec<Samples<'_>> = self.made.iter().map(|g| Samples::F32(g)).collect();
+        let mut guide: Vec<Samples<'_>> = self.made.iter().map(|g| Samples::F32(g)).collect();
+        if matches!(self.compared, Compared::SmallLuma) {
+            planes = std::mem::take(&mut guide);
+        }
         match &mut self.filter {
             Filter::Sequence(sequence) => sequence.push(&Input { planes: &planes, guide: &guide }, control),
             Filter::Copy(waiting) => {

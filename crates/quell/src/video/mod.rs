@@ -3,6 +3,7 @@
 //! Every method filters streams: BM3D frame by frame, NL-means with the frames around each. Chroma that is smaller than
 //! luma keeps its resolution.
 
+mod chroma;
 mod format;
 mod lane;
 mod single;

@@ -1,8 +1,10 @@
 //! Isoline filters: every instruction set against the scalar reference, and what the filters promise.
 
+use quell::device::cpu::Level;
 use quell::device::{self, Backend, SampleBuffer};
 use quell::isoline::{Map, Params, Plan, Profile, Variant, reference};
-use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, metrics};
+use quell::noise::add_gaussian;
+use quell::{Control, Denoiser, Device, Frame, Job, Layout, Plane, VideoFormat, VideoFrame, metrics};
 
 use crate::common::{clean, cpu, eight_bit, levels, map, picture, views, worst};
 
@@ -72,8 +74,11 @@ fn own_filters_with_other_parameters() {
     for directions in [8, 16] {
         check(&Params { directions, thickness: 3, ..base.clone() }, &planes, 25.0);
     }
-    for (window, pilot_window) in [(1, 1), (31, 17)] {
-        check(&Params { window, pilot_window, ..base.clone() }, &planes, 25.0);
+    for (window, cell, pilot_window, pilot_cell) in
+        [(1, 1, 1, 1), (31, 1, 17, 1), (32, 8, 2, 2), (6, 2, 4, 4), (10, 4, 8, 8)]
+    {
+        let params = Params { window, cell, pilot_window, pilot_cell, ..base.clone() };
+        check(&params, &planes, 25.0);
     }
 }
 
@@ -83,6 +88,30 @@ fn own_filters_on_several_planes() {
         let planes: Vec<Plane> = (0..channels).map(|c| picture(45, 37, 20.0, c)).collect();
         for variant in ours() {
             check(&Params::of(variant, 20.0, 3), &planes, 20.0);
+        }
+    }
+}
+
+#[test]
+fn own_filters_tell_of_the_same_lines() {
+    let params = |variant| {
+        [
+            Params::of(variant, 25.0, 1),
+            Params { directions: 16, thickness: 3, ..Params::of(variant, 50.0, 1) },
+        ]
+    };
+    for (w, h) in [(61, 47), (1, 1), (7, 3), (150, 20)] {
+        let planes: Vec<Plane> = (0..3).map(|c| picture(w, h, 25.0, c)).collect();
+        for params in ours().into_iter().flat_map(params) {
+            let plan = plan(&params, &planes, 25.0);
+            for what in Map::ALL {
+                let want = reference::map(&plan, &views(&planes), what);
+                let got = cpu(Level::Portable, 2, 0).isoline_map(&plan, &views(&planes), what).unwrap();
+                let pairs = || got.as_slice().iter().zip(want.as_slice());
+                // Directions are equal but for ties within rounding.
+                let other = pairs().filter(|(a, b)| (*a - *b).abs() > 0.01).count();
+                assert!(other <= w * h / 100, "{what:?} of {:?}, {w} x {h}: {other} differ", plan.variant);
+            }
         }
     }
 }
@@ -263,4 +292,82 @@ fn frames_of_a_video_are_filtered_one_by_one() {
     let want = denoiser.denoise(&Frame::grey(noisy, 255.0).unwrap()).unwrap();
     let want = want.planes()[0].as_slice().iter().map(|v| (v.clamp(0.0, 255.0) + 0.5) as u8);
     assert_eq!(got.planes[0], SampleBuffer::U8(want.collect()));
+}
+
+#[test]
+fn clipped_noise_does_not_make_shadows_brighter() {
+    let dark = Frame::grey(Plane::from_vec(96, 96, vec![10.0; 96 * 96]).unwrap(), 255.0).unwrap();
+    let unclipped = add_gaussian(&dark, 40.0, 5).unwrap();
+    let mut noisy = unclipped.clone();
+    noisy.planes_mut()[0].as_mut_slice().iter_mut().for_each(|v| *v = v.round().clamp(0.0, 255.0));
+    let mean = |f: &Frame| f.planes()[0].as_slice().iter().sum::<f32>() / (96.0 * 96.0);
+    let denoiser = Denoiser::isoline(Profile::Normal).sigma(40.0).build().unwrap();
+    // Half of the noise is lost: the mean of what is left is 21.
+    assert!((mean(&noisy) - 21.0).abs() < 1.0);
+    assert!((mean(&denoiser.denoise(&noisy).unwrap()) - 10.0).abs() < 2.0);
+    assert!((mean(&denoiser.denoise(&unclipped).unwrap()) - 10.0).abs() < 2.0);
+}
+
+/// Luma and chroma with the same edges, chroma of less contrast; every plane with the same noise.
+fn yuv(format: &VideoFormat, sigma: f32) -> (Vec<Plane>, VideoFrame) {
+    let plane = |p: usize| {
+        let (w, h) = format.plane_size(p);
+        if p == 0 { clean(w, h) } else { map(&clean(w, h), |v| 128.0 + 0.3 * (v - 128.0)) }
+    };
+    let clean: Vec<Plane> = (0..3).map(plane).collect();
+    let mut frame = format.frame();
+    for (p, (to, plane)) in frame.planes.iter_mut().zip(&clean).enumerate() {
+        let noisy =
+            add_gaussian(&Frame::grey(plane.clone(), 255.0).unwrap(), sigma.into(), p as u64).unwrap();
+        let bytes = noisy.planes()[0].as_slice().iter().map(|v| v.round().clamp(0.0, 255.0) as u8);
+        *to = SampleBuffer::U8(bytes.collect());
+    }
+    (clean, frame)
+}
+
+fn grey(plane: &SampleBuffer, (width, height): (usize, usize)) -> Frame {
+    Frame::grey(Plane::from_vec(width, height, plane.view().to_floats(1.0)).unwrap(), 255.0).unwrap()
+}
+
+#[test]
+fn chroma_of_video_is_better_with_luma_than_alone() {
+    for layout in [Layout::Yuv420, Layout::Yuv422, Layout::Yuv444] {
+        let format = VideoFormat::with_bits(191, 126, layout, 8).unwrap();
+        let (clean, frame) = yuv(&format, 25.0);
+        let denoiser = Denoiser::isoline(Profile::Normal).sigma(25.0).device(Device::Cpu).build().unwrap();
+        let got = denoiser.stream(format).unwrap().push(frame.clone()).unwrap().unwrap();
+        for p in 0..3 {
+            let size = format.plane_size(p);
+            let alone = denoiser.denoise(&grey(&frame.planes[p], size)).unwrap();
+            let got = grey(&got.planes[p], size);
+            if p == 0 {
+                assert!(worst(&got.planes()[0], &alone.planes()[0]) < 0.51, "{layout:?}: luma is as it was");
+                continue;
+            }
+            let clean = Frame::grey(clean[p].clone(), 255.0).unwrap();
+            let db = |f: &Frame| metrics::psnr(&clean, f).unwrap().all;
+            assert!(db(&got) > db(&alone) + 0.3, "{layout:?}, plane {p}: {} and {}", db(&got), db(&alone));
+        }
+    }
+}
+
+#[test]
+fn chroma_edges_that_luma_does_not_show_are_kept() {
+    let format = VideoFormat::with_bits(128, 128, Layout::Yuv420, 8).unwrap();
+    let mut frame = format.frame();
+    let noisy = |value: &dyn Fn(usize) -> f32, size: usize, seed: u64| {
+        let plane = Plane::from_vec(size, size, (0..size * size).map(value).collect()).unwrap();
+        let noisy = add_gaussian(&Frame::grey(plane, 255.0).unwrap(), 10.0, seed).unwrap();
+        let bytes = noisy.planes()[0].as_slice().iter().map(|v| v.round().clamp(0.0, 255.0) as u8);
+        SampleBuffer::U8(bytes.collect())
+    };
+    frame.planes[0] = noisy(&|_| 120.0, 128, 1);
+    frame.planes[1] = noisy(&|i| if i % 64 < 32 { 90.0 } else { 170.0 }, 64, 2);
+    frame.planes[2] = noisy(&|_| 128.0, 64, 3);
+    let denoiser = Denoiser::isoline(Profile::Normal).sigma(10.0).device(Device::Cpu).build().unwrap();
+    let got = denoiser.stream(format).unwrap().push(frame).unwrap().unwrap();
+    let plane = grey(&got.planes[1], (64, 64));
+    let column = |x: usize| (8..56).map(|y| plane.planes()[0].row(y)[x]).sum::<f32>() / 48.0;
+    // Half of the step is between neighbours still.
+    assert!(column(32) - column(31) > 40.0, "{} to {}", column(31), column(32));
 }

@@ -68,9 +68,15 @@ fn cases(quick: bool) -> Vec<Case> {
         strong(Params::of(Variant::TwoRound, 60.0, 1)),
         Case { sigma: 2.0, ..case("weak noise", &Params::of(Variant::TwoRound, 2.0, 1), (61, 47)) },
         case("pooled, long lines", &Params { length: 4, max_length: 61, ..pooled }, (60, 45)),
-        case("line, length 7", &Params { length: 7, max_length: 15, window: 5, ..line.clone() }, (50, 40)),
-        case("line, window 1", &Params { window: 1, ..line.clone() }, (50, 40)),
-        case("line, window 31", &Params { window: 31, ..line.clone() }, (60, 40)),
+        case(
+            "line, length 7",
+            &Params { length: 7, max_length: 15, window: 5, cell: 1, ..line.clone() },
+            (50, 40),
+        ),
+        case("line, window 1", &Params { window: 1, cell: 1, ..line.clone() }, (50, 40)),
+        case("line, window 31", &Params { window: 31, cell: 1, ..line.clone() }, (60, 40)),
+        case("line, window 32 of cells of 8", &Params { window: 32, cell: 8, ..line.clone() }, (61, 43)),
+        case("line, window 6 of cells of 2", &Params { window: 6, cell: 2, ..line.clone() }, (61, 43)),
         case(
             "pi-pd, paper's long lines",
             &Params { length: 4, max_length: 50, ..of(Variant::PiPd) },

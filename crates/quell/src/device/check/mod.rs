@@ -486,8 +486,8 @@ mod tests {
                 (Fault::Basic, "a pixel of pass 1 is off by"),
                 (Fault::Window, "a pixel of pass 2 is off by"),
                 (Fault::Sigma, "off by"),
-                (Fault::Order, "groups differ"),
-                (Fault::Missing, "groups differ"),
+                (Fault::Order, "groups, or lines, differ"),
+                (Fault::Missing, "groups, or lines, differ"),
                 (Fault::Size, "planes of Some((3, 3)) came back"),
                 (Fault::Lost, "lost"),
             ] {

@@ -6,11 +6,12 @@
 
 mod params;
 mod patterns;
+mod picture;
 mod plan;
 mod profile;
 pub mod reference;
 
 pub use params::{Map, PARAMETERS, Params, Variant};
 pub use patterns::{Offset, Patterns};
-pub use plan::{Averaging, Blur, Plan, Pooling, Restoring};
+pub use plan::{Averaging, Blur, Plan, Pooling, Restoring, Square};
 pub use profile::Profile;

@@ -96,8 +96,10 @@ pub struct Params {
     pub turn: usize,
     /// Deviation of the Gaussian that finds a pixel's own level, in pixels.
     pub blur: f32,
-    /// Side of the window in which the residual's energy is measured, odd.
+    /// Side of the window in which the residual's energy is measured.
     pub window: usize,
+    /// Side of the cells whose pixels have one window: 1, 2, 4 or 8.
+    pub cell: usize,
     /// As `threshold`, in the second round, over the variance of the noise.
     pub pilot_threshold: f32,
     /// The part of the second pooling in what guides the second round; the rest is the first round.
@@ -106,6 +108,8 @@ pub struct Params {
     pub pilot_blur: f32,
     /// As `window`, in the second round.
     pub pilot_window: usize,
+    /// As `cell`, in the second round.
+    pub pilot_cell: usize,
     /// The part of the noise that the second round takes into account.
     pub pilot_noise: f32,
     /// The part of the guide in the result.
@@ -136,11 +140,13 @@ parameters! {
     "thickness", thickness, "pixels across a segment, 1 or 3";
     "turn", turn, "largest turn from segment to segment, in directions";
     "blur", blur, "deviation of the Gaussian that finds a pixel's level";
-    "window", window, "side of the window for the residual's energy, odd";
+    "window", window, "side of the window for the residual's energy";
+    "cell", cell, "side of the cells that share a window: 1, 2, 4, 8";
     "pilot-threshold", pilot_threshold, "two-round: threshold of the second round";
     "pilot-mix", pilot_mix, "two-round: part of the second pooling in the guide";
     "pilot-blur", pilot_blur, "two-round: blur of the second round";
     "pilot-window", pilot_window, "two-round: window of the second round";
+    "pilot-cell", pilot_cell, "two-round: cells of the second round";
     "pilot-noise", pilot_noise, "two-round: part of the noise in the second round";
     "pilot-share", pilot_share, "two-round: part of the guide in the result";
     "past", past, "frames before the present one, 0 to 4";
@@ -183,9 +189,17 @@ impl Params {
         within("turn", self.turn, 0..=16)?;
         within("blur", self.blur, 0.1..=3.0)?;
         within("pilot-blur", self.pilot_blur, 0.1..=3.0)?;
-        for (name, side) in [("window", self.window), ("pilot-window", self.pilot_window)] {
-            if side % 2 == 0 || side > 31 {
-                return Err(Error::parameter(name, side, "must be odd and from 1 to 31"));
+        let cells = [("cell", self.cell), ("pilot-cell", self.pilot_cell)];
+        if let Some((name, cell)) = cells.into_iter().find(|(_, cell)| ![1, 2, 4, 8].contains(cell)) {
+            return Err(Error::parameter(name, cell, "must be 1, 2, 4 or 8"));
+        }
+        let windows =
+            [("window", self.window, self.cell), ("pilot-window", self.pilot_window, self.pilot_cell)];
+        for (name, side, cell) in windows {
+            within(name, side, cell..=32)?;
+            if (side - cell) % 2 != 0 {
+                let kind = if cell == 1 { "odd" } else { "even" };
+                return Err(Error::parameter(name, side, format!("must be {kind} with cells of {cell}")));
             }
         }
         within("pilot-threshold", self.pilot_threshold, 0.01..=1000.0)?;
@@ -244,7 +258,9 @@ mod tests {
             "directions = 12: must be 8, 16 or 32"
         );
         assert!(message(Params { blur: f32::NAN, ..good.clone() }).starts_with("blur = NaN"));
-        assert!(message(Params { pilot_window: 2, ..good.clone() }).starts_with("pilot-window = 2"));
+        assert_eq!(message(Params { cell: 3, ..good.clone() }), "cell = 3: must be 1, 2, 4 or 8");
+        let odd = Params { pilot_window: 3, pilot_cell: 2, ..good.clone() };
+        assert_eq!(message(odd), "pilot-window = 3: must be even with cells of 2");
         assert_eq!(message(Params { past: 5, ..good.clone() }), "past = 5: must be from 0 to 4");
         let motion = "motion = 6: must be from 0 to 32 in steps of 4";
         assert_eq!(message(Params { motion: 6, ..good.clone() }), motion);

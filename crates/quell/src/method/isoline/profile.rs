@@ -57,17 +57,19 @@ impl Params {
             variant,
             length: 3,
             max_length: 7,
-            threshold: 6.0,
+            threshold: 9.0,
             edge_threshold: 2.0,
             directions: 32,
             thickness: 1,
             turn: 8,
             blur: 0.7,
-            window: 11,
+            window: 12,
+            cell: 4,
             pilot_threshold: 0.6,
             pilot_mix: 0.5,
             pilot_blur: 0.9,
-            pilot_window: 3,
+            pilot_window: 4,
+            pilot_cell: 2,
             pilot_noise: 0.4,
             pilot_share: 0.4,
             past: 0,
@@ -81,20 +83,20 @@ impl Params {
             // The settings of the paper's table of 13 pictures.
             Variant::PiPd | Variant::Hybrid => Self { length: 5, max_length: 25, threshold: 1.0, ..own },
             Variant::PiLd => Self { turn: 2, length: 5, max_length: 25, threshold: 1.0, ..own },
-            Variant::Pooled => Self { threshold: 4.0, blur: 0.8, ..own },
+            Variant::Pooled => Self { threshold: 6.0, blur: 0.8, ..own },
             Variant::Line => match sigma {
-                s if s <= 7.0 => Self { threshold: 13.0, blur: 0.9, window: 7, ..own },
-                s if s <= 20.0 => Self { threshold: 10.0, blur: 0.8, window: 9, ..own },
-                s if s <= 40.0 => Self { threshold: 8.0, blur: 0.8, ..own },
-                _ => Self { threshold: 8.0, blur: 0.9, window: 15, max_length: 10, ..own },
+                s if s <= 7.0 => Self { threshold: 18.0, blur: 0.9, window: 8, ..own },
+                s if s <= 20.0 => Self { threshold: 14.0, blur: 0.8, window: 12, ..own },
+                s if s <= 40.0 => Self { threshold: 12.0, blur: 0.8, ..own },
+                _ => Self { threshold: 14.0, blur: 0.9, window: 20, max_length: 10, ..own },
             },
             Variant::TwoRound => match sigma {
-                s if s <= 7.0 => Self { blur: 0.6, window: 9, pilot_blur: 0.7, ..own },
+                s if s <= 7.0 => Self { blur: 0.6, pilot_blur: 0.7, ..own },
                 s if s <= 20.0 => Self { pilot_blur: 0.8, ..own },
                 s if s <= 40.0 => Self { blur: 0.8, pilot_mix: 0.7, ..own },
                 s => {
                     let strong = Self {
-                        threshold: 8.0,
+                        threshold: 14.0,
                         blur: 0.9,
                         max_length: 10,
                         pilot_mix: 0.8,
@@ -103,7 +105,7 @@ impl Params {
                     };
                     match s {
                         s if s <= 65.0 => strong,
-                        _ => Self { window: 15, pilot_noise: 0.7, pilot_share: 0.3, ..strong },
+                        _ => Self { window: 20, pilot_noise: 0.7, pilot_share: 0.3, ..strong },
                     }
                 }
             },

@@ -1,10 +1,11 @@
-//! Means over a square around every pixel of a part of a picture. Sums are made anew for every pixel, not kept running:
-//! they are the same wherever the parts begin.
+//! Means over the box of every pixel of a part of a picture. Sums are made anew for every box, not kept running: they are
+//! the same wherever the parts begin.
 
 use std::ops::Range;
 
 use super::padded::Layout;
 use crate::device::cpu::simd::Simd;
+use crate::isoline::Square;
 
 /// A part of a picture and what its squares reach, in buffers with rows of `wide` samples that begin left of the part.
 pub(super) struct Part {
@@ -12,7 +13,7 @@ pub(super) struct Part {
     first: usize,
     rows: usize,
     columns: Range<usize>,
-    radius: usize,
+    square: Square,
     /// Columns of the buffer before the part, a multiple of 8.
     left: usize,
     /// Columns of the buffer.
@@ -23,19 +24,19 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// `columns` must begin at a multiple of 8.
+    /// `first` and `columns` must begin at a multiple of 8: cells do.
     pub(super) fn new(
         layout: Layout,
         first: usize,
         rows: usize,
         columns: Range<usize>,
-        radius: usize,
+        square: Square,
     ) -> Self {
-        let left = radius.next_multiple_of(8);
-        let top = first.saturating_sub(radius);
-        let bottom = (first + rows + radius).min(layout.height);
+        let left = square.reach().next_multiple_of(8);
+        let top = first.saturating_sub(square.margin);
+        let bottom = (first + rows.next_multiple_of(square.cell) + square.margin).min(layout.height);
         let wide = columns.len().next_multiple_of(8) + 2 * left;
-        Self { layout, first, rows, columns, radius, left, wide, top, tall: bottom - top }
+        Self { layout, first, rows, columns, square, left, wide, top, tall: bottom - top }
     }
 
     /// The vectors of the part, as columns of the buffer.
@@ -75,8 +76,8 @@ impl BoxSums {
         Self { line: vec![0.0; part.wide], across: vec![0.0; part.wide * part.tall] }
     }
 
-    /// The means of `value(row of the buffer, column of the buffer, index in a plane)` over squares. Values outside of
-    /// the picture are those of its edge. `out` has a row of `wide` for each row of the part.
+    /// The means of `value(row of the buffer, column of the buffer, index in a plane)` over boxes. Values outside of the
+    /// picture are those of its edge. `out` has a row of `wide` for each row of the part.
     #[inline(always)]
     pub(super) fn means<S: Simd>(
         &mut self,
@@ -84,10 +85,10 @@ impl BoxSums {
         mut value: impl FnMut(usize, usize, usize) -> S::F32,
         out: &mut [f32],
     ) {
-        let Part { layout, radius, left, wide, .. } = *part;
+        let Part { layout, square, left, wide, .. } = *part;
+        let (cell, margin, side) = (square.cell, square.margin, square.side());
         assert!(out.len() >= part.rows * wide && self.across.len() >= part.tall * wide);
-        assert!(self.line.len() >= wide && left >= radius);
-        let side = 2 * radius + 1;
+        assert!(self.line.len() >= wide && left >= square.reach());
         for row in 0..part.tall {
             // Only columns inside of the picture: values beyond its borders are not what a filter sees there.
             for x in (0..wide).step_by(8) {
@@ -100,17 +101,22 @@ impl BoxSums {
             }
             if part.columns.start == 0 {
                 let edge = self.line[left];
-                self.line[left - radius..left].fill(edge);
+                self.line[left - margin..left].fill(edge);
             }
             let end = left + layout.width - part.columns.start;
             if end < wide {
                 let edge = self.line[end - 1];
-                self.line[end..wide.min(end + radius)].fill(edge);
+                self.line[end..wide.min(end + square.reach())].fill(edge);
+            }
+            if cell > 1 {
+                // Down the columns first: there are fewer sums along rows, then.
+                self.across[row * wide..][..wide].copy_from_slice(&self.line);
+                continue;
             }
             for x in part.vectors() {
-                // SAFETY: the vectors of a part are `left` columns or more, so `radius`, from both ends of the line.
+                // SAFETY: the vectors of a part are `left` columns or more, so `margin`, from both ends of the line.
                 unsafe {
-                    let p = self.line.as_ptr().add(x - radius);
+                    let p = self.line.as_ptr().add(x - margin);
                     let mut sum = S::load(p);
                     for i in 1..side {
                         sum = S::add(sum, S::load(p.add(i)));
@@ -119,15 +125,17 @@ impl BoxSums {
                 }
             }
         }
-        let area = S::splat(1.0 / (side * side) as f32);
-        for y in 0..part.rows {
-            let above = (part.first + y).saturating_sub(radius) - part.top;
-            let below = (part.first + y + radius).min(layout.height - 1) - part.top;
-            // How often the first and the last row count, where the square goes beyond the picture.
-            let upper = radius - (part.first + y).min(radius);
-            let lower = (part.first + y + radius).saturating_sub(layout.height - 1);
-            for x in part.vectors() {
-                // SAFETY: rows `above` to `below` are among the `tall` of `across`; `out` was checked.
+        let area = 1.0 / (side * side) as f32;
+        for y in (0..part.rows).step_by(cell) {
+            let reach = cell - 1 + margin;
+            let above = (part.first + y).saturating_sub(margin) - part.top;
+            let below = (part.first + y + reach).min(layout.height - 1) - part.top;
+            // How often the first and the last row count, where the box goes beyond the picture.
+            let upper = margin - (part.first + y).min(margin);
+            let lower = (part.first + y + reach).saturating_sub(layout.height - 1);
+            let columns = if cell > 1 { 0..wide } else { left..left + part.columns.len() };
+            for x in columns.step_by(8) {
+                // SAFETY: rows `above` to `below` are among the `tall` of `across`; `out` and `line` were checked.
                 unsafe {
                     let p = self.across.as_ptr().add(x);
                     let mut sum = S::load(p.add(above * wide));
@@ -140,7 +148,22 @@ impl BoxSums {
                     if lower > 0 {
                         sum = S::fma(S::splat(lower as f32), S::load(p.add(below * wide)), sum);
                     }
-                    S::store(out.as_mut_ptr().add(y * wide + x), S::mul(sum, area));
+                    let to = if cell > 1 {
+                        self.line.as_mut_ptr().add(x)
+                    } else {
+                        out.as_mut_ptr().add(y * wide + x)
+                    };
+                    S::store(to, S::mul(sum, S::splat(area)));
+                }
+            }
+            if cell > 1 {
+                let row = &mut out[y * wide..];
+                for x in (left..left + part.columns.len()).step_by(cell) {
+                    let sum: f32 = self.line[x - margin..][..side].iter().sum();
+                    row[x..x + cell].fill(sum);
+                }
+                for below in 1..cell.min(part.rows - y) {
+                    out.copy_within(y * wide..(y + 1) * wide, (y + below) * wide);
                 }
             }
         }

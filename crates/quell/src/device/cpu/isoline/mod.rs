@@ -7,6 +7,7 @@ mod follow;
 mod frames;
 mod likelihood;
 mod lines;
+mod maps;
 mod motion;
 mod padded;
 mod pool;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::device::Samples;
-use crate::isoline::{Map, Plan, Restoring, Variant, reference};
+use crate::isoline::{Map, Plan, Restoring, Variant};
 use crate::{Control, Error, Plane, PlaneView, Result};
 use padded::{Layout, Padded, each_band};
 use restore::Finish;
@@ -74,21 +75,25 @@ impl Engine {
     }
 }
 
-/// What the filter knows about a picture. The paper's filters have it at hand; for the others it is not worth a second
-/// way of computing it.
+/// What the filter knows about a picture.
 pub(super) fn map(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
     let fits = |p: &PlaneView<'_>| (p.width(), p.height()) == (plan.width, plan.height);
     if planes.len() != plan.channels() || !planes.iter().all(fits) {
         return Err(Error::Shape("planes do not fit the plan".into()));
     }
     check(plan)?;
+    let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
+    let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
+    let engine = Engine::new(cpu);
+    let z = engine.read(plan, &samples);
     if plan.variant.is_blind() || map == Map::Edges {
-        let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
-        let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
-        let engine = Engine::new(cpu);
-        return lines::map(&engine, plan, &engine.read(plan, &samples), map);
+        return lines::map(&engine, plan, &z, map);
     }
-    Ok(reference::map(plan, planes, map))
+    maps::map(
+        &Run { engine: &engine, plan, count: None, control: &Control::new(), layout: z[0].layout },
+        &z,
+        map,
+    )
 }
 
 fn check(plan: &Plan) -> Result<()> {
@@ -155,18 +160,24 @@ impl Run<'_> {
     fn two_round(&self, z: &[Padded]) -> Result<Vec<Padded>> {
         let steps = 6;
         let first = self.line(z, steps)?;
-        let second = self.pool(z, &self.plan.pilot_pool, &first[0], Some(&first[0]));
+        let [pilot, smooth, q] = self.pilot(z, &first);
         self.step(4, steps)?;
-        let pilot = self.combine(&first, &second, |a, b| a + self.plan.mix * (b - a));
-        let smooth = self.blur(&pilot, self.plan.pilot_pool.blur.taps);
         let r = self.combine(z, &smooth, |z, s| z - s);
-        let q = self.combine(&pilot, &smooth, |p, s| p - s);
         let chosen = self.choose(&self.plan.pilot_restore, &q, &r);
         self.step(5, steps)?;
         let finish = Finish::Second { r: &r, smooth: &smooth, pilot: &pilot, share: self.plan.share };
         let result = self.restore(&self.plan.pilot_restore, &q, &chosen, finish);
         self.step(6, steps)?;
         Ok(result)
+    }
+
+    /// What guides the second round: the pilot, the same blurred, and their difference.
+    fn pilot(&self, z: &[Padded], first: &[Padded]) -> [Vec<Padded>; 3] {
+        let second = self.pool(z, &self.plan.pilot_pool, &first[0], Some(&first[0]));
+        let pilot = self.combine(first, &second, |a, b| a + self.plan.mix * (b - a));
+        let smooth = self.blur(&pilot, self.plan.pilot_pool.blur.taps);
+        let q = self.combine(&pilot, &smooth, |p, s| p - s);
+        [pilot, smooth, q]
     }
 
     fn combine(&self, a: &[Padded], b: &[Padded], f: impl Fn(f32, f32) -> f32 + Sync) -> Vec<Padded> {
@@ -192,9 +203,22 @@ impl Run<'_> {
         level: &Padded,
         guide: Option<&Padded>,
     ) -> Vec<Padded> {
-        let chains = &pool::Chains::new(self.plan, self.layout);
+        let out = self.planes(z.len());
+        self.pool_along(0..self.plan.patterns.directions(), z, pooling, level, guide, out)
+    }
+
+    /// The same along some directions; `out` may have a plane for the number of pixels, too.
+    fn pool_along(
+        &self,
+        directions: impl Iterator<Item = usize>,
+        z: &[Padded],
+        pooling: &crate::isoline::Pooling,
+        level: &Padded,
+        guide: Option<&Padded>,
+        mut out: Vec<Padded>,
+    ) -> Vec<Padded> {
+        let chains = &pool::Chains::new(self.plan, self.layout, directions);
         let count = self.count;
-        let mut out = self.planes(z.len());
         each_band(&mut out, ROWS / 2, |band| {
             dispatch(self.engine.level, pool::PoolBand { chains, pooling, z, count, level, guide, band });
         });
@@ -202,11 +226,21 @@ impl Run<'_> {
     }
 
     fn choose(&self, restoring: &Restoring, q: &[Padded], other: &[Padded]) -> Vec<Padded> {
-        let (lines, count) = (&restore::Lines::new(self.plan, self.layout), self.count);
-        let mut out = self.planes(2 * q.len() + other.len());
+        self.choose_into(restoring, q, other, self.planes(2 * q.len() + other.len()))
+    }
+
+    /// The same; `out` may have a plane for directions, too.
+    fn choose_into(
+        &self,
+        restoring: &Restoring,
+        q: &[Padded],
+        other: &[Padded],
+        mut out: Vec<Padded>,
+    ) -> Vec<Padded> {
+        let lines = &restore::Lines::new(self.plan, self.layout);
         each_band(&mut out, ROWS, |band| {
             for columns in columns(self.layout.width) {
-                let job = restore::ChooseBand { lines, restoring, q, other, count, columns, band };
+                let job = restore::ChooseBand { lines, restoring, q, other, columns, band };
                 dispatch(self.engine.level, job);
             }
         });

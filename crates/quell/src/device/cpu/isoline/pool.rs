@@ -5,7 +5,7 @@ use super::segments::total;
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::isoline::{Plan, Pooling};
 
-/// The segments of every direction, one after the other, as distances in memory.
+/// The segments of directions, one after the other, as distances in memory.
 pub(super) struct Chains {
     /// `[direction][segment][pixel]`.
     offsets: Vec<isize>,
@@ -14,9 +14,9 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    pub(super) fn new(plan: &Plan, layout: Layout) -> Self {
+    pub(super) fn new(plan: &Plan, layout: Layout, directions: impl Iterator<Item = usize>) -> Self {
         let mut offsets = Vec::new();
-        for d in 0..plan.patterns.directions() {
+        for d in directions {
             let (end, across) = (plan.patterns.end(d), plan.patterns.across(d));
             let half = (plan.thickness / 2) as i32;
             for k in 0..plan.segments as i32 {
@@ -33,7 +33,8 @@ impl Chains {
     }
 }
 
-/// One band of a pooling: plane `c` of the band becomes the pooled `z[c]`.
+/// One band of a pooling: plane `c` of the band becomes the pooled `z[c]`. There may be one plane more, for the number of
+/// pixels that were pooled.
 pub(super) struct PoolBand<'a, 'b> {
     pub(super) chains: &'a Chains,
     pub(super) pooling: &'a Pooling,
@@ -116,7 +117,7 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
                         );
                         let compared = if G { total::<S>(guide.as_ptr().add(at), segment) } else { sum[0] };
                         let apart = S::sub(S::mul(compared, inverse), level);
-                        lambda = S::max(lambda, S::mul(apart, apart));
+                        lambda = S::fma(apart, apart, lambda);
                         let weight = S::max(zero, S::fnma(slope, lambda, one));
                         for c in 0..C {
                             sum[c] = S::fma(weight, sum[c], sums[k % 2][c]);
@@ -126,6 +127,10 @@ fn rows_inner<S: Simd, const C: usize, const N: usize, const G: bool>(job: PoolB
                     }
                 }
                 let pixels = S::fma(S::add(weights[0], weights[1]), S::splat(n as f32), one);
+                if let Some(to) = job.band.planes.get_mut(C) {
+                    let to = &mut to[y * layout.stride + layout.margin + x..][..8];
+                    S::store(to.as_mut_ptr(), pixels);
+                }
                 for (c, (&a, &b)) in sums[0].iter().zip(&sums[1]).enumerate() {
                     let result = S::div(S::add(a, b), pixels);
                     let to = &mut job.band.planes[c][y * layout.stride + layout.margin + x..][..8];

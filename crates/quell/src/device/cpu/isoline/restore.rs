@@ -25,14 +25,12 @@ impl Lines {
 }
 
 /// Chooses lines in one band. The band has, for every plane of `q`, its energy, its mean, and, where there is
-/// `other`, the mean of that.
+/// `other`, the mean of that; it may have one plane more, for the directions.
 pub(super) struct ChooseBand<'a, 'b> {
     pub(super) lines: &'a Lines,
     pub(super) restoring: &'a Restoring,
     pub(super) q: &'a [Padded],
     pub(super) other: &'a [Padded],
-    /// How many frames each pixel is the average of, if more than one.
-    pub(super) count: Option<&'a Padded>,
     pub(super) columns: std::ops::Range<usize>,
     pub(super) band: &'a mut Band<'b>,
 }
@@ -44,14 +42,15 @@ impl Kernel for ChooseBand<'_, '_> {
     fn run<S: Simd>(self) {
         let layout = self.q[0].layout;
         let (channels, others) = (self.q.len(), self.other.len());
-        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.radius);
+        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.square);
         let mut boxes = BoxSums::new(&part);
         let mut means = vec![0.0; part.tall * part.wide];
         let mut energy = vec![0.0; self.band.rows * part.wide];
         let mut step = vec![0.0; self.band.rows * part.wide];
         let sharpness = S::splat(self.restoring.sharpness);
-        let count = self.count.map(Padded::data);
         let (zero, one, half) = (S::splat(0.0), S::splat(1.0), S::splat(0.5));
+        let planes = 2 * channels + others;
+        debug_assert!(self.band.planes.len() >= planes);
         for (d, line) in self.lines.offsets.chunks_exact(self.lines.pixels).enumerate() {
             for c in 0..channels {
                 boxes.means::<S>(
@@ -67,8 +66,6 @@ impl Kernel for ChooseBand<'_, '_> {
                     },
                     &mut energy,
                 );
-                let planes = 2 * channels + others;
-                debug_assert_eq!(self.band.planes.len(), planes);
                 for y in 0..self.band.rows {
                     for x in part.vectors() {
                         let to = part.to(y, x);
@@ -88,11 +85,6 @@ impl Kernel for ChooseBand<'_, '_> {
                             let old = S::load(pe);
                             let gain = S::sub(e, old);
                             let t = if c == 0 {
-                                let mut sharpness = sharpness;
-                                if let Some(count) = count {
-                                    let at = layout.index(self.band.first + y, part.column(x));
-                                    sharpness = S::mul(sharpness, S::load(count.as_ptr().add(at)));
-                                }
                                 let t = S::max(zero, S::fma(sharpness, gain, half));
                                 let t = S::sub(one, S::max(zero, S::sub(one, t)));
                                 S::store(step.as_mut_ptr().add(here), t);
@@ -103,6 +95,16 @@ impl Kernel for ChooseBand<'_, '_> {
                             S::store(pe, S::fma(t, gain, old));
                             let old = S::load(pm);
                             S::store(pm, S::fma(t, S::sub(m, old), old));
+                        }
+                    }
+                }
+            }
+            if let Some(directions) = self.band.planes.get_mut(planes) {
+                for (y, x) in (0..self.band.rows).flat_map(|y| part.vectors().map(move |x| (y, x))) {
+                    let to = &mut directions[part.to(y, x)..][..8];
+                    for (to, &t) in to.iter_mut().zip(&step[y * part.wide + x..]) {
+                        if d == 0 || t > 0.5 {
+                            *to = d as f32;
                         }
                     }
                 }
@@ -176,7 +178,7 @@ impl Kernel for RestoreBand<'_, '_> {
     fn run<S: Simd>(self) {
         let layout = self.q[0].layout;
         let channels = self.q.len();
-        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.radius);
+        let part = Part::new(layout, self.band.first, self.band.rows, self.columns, self.restoring.square);
         let mut boxes = BoxSums::new(&part);
         let mut rest = vec![0.0; self.band.rows * part.wide];
         let (zero, one) = (S::splat(0.0), S::splat(1.0));

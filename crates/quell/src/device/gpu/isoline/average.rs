@@ -1,7 +1,7 @@
 //! The average of a frame with those around it.
 
 use super::frames::Frames;
-use super::program::{self, TILE, TILE_ITEMS};
+use super::program::{self, FRAME_ITEMS, FRAME_TILE};
 use crate::device::gpu::clock::Clock;
 use crate::device::gpu::{Arg, GpuResult, Runtime, buffer, int};
 use crate::isoline::Averaging;
@@ -10,7 +10,7 @@ use crate::isoline::Averaging;
 pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: Arg<'_, R>) -> GpuResult<()> {
     let loaded = all.program(program::frames(&all.plan))?;
     let args = [frame, int(all.plan.width), int(all.plan.height)];
-    all.launch(&loaded, "isoline_means", TILE, 1, TILE_ITEMS, &args)
+    all.launch(&loaded, "isoline_means", FRAME_TILE, 1, FRAME_ITEMS, &args)
 }
 
 /// Averages the frame with the others of its window; `false` if there are none.
@@ -30,14 +30,14 @@ pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> 
         let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
         args.extend(size());
         args.extend([Arg::I32(averaging.step_cost), Arg::F32(averaging.quanta)]);
-        all.launch(&loaded, "isoline_motion", (side, side), 1, TILE_ITEMS, &args)?;
+        all.launch(&loaded, "isoline_motion", (side, side), 1, FRAME_ITEMS, &args)?;
         clock.lap(&*all.runtime, all.queue(), "motion")?;
         let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
         args.push(buffer(&memory.average)?);
         args.extend(size());
         args.extend([Arg::I32((i == 0).into()), Arg::I32((i + 1 == others.len()).into())]);
         args.extend([averaging.noise, averaging.slope].map(Arg::F32));
-        all.launch(&loaded, "isoline_average", TILE, 1, TILE_ITEMS, &args)?;
+        all.launch(&loaded, "isoline_average", FRAME_TILE, 1, FRAME_ITEMS, &args)?;
         clock.lap(&*all.runtime, all.queue(), "average")?;
     }
     Ok(true)

@@ -16,7 +16,7 @@ pub(crate) mod tests;
 use super::clock::{Clock, Times, measure};
 use super::{Gpu, Runtime, Stop};
 use crate::device::{Input, Sequence};
-use crate::isoline::{Map, Plan, reference};
+use crate::isoline::{Map, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 use frames::Frames;
 pub(crate) use frames::Memory;
@@ -28,10 +28,15 @@ impl<R: Runtime> Gpu<R> {
         Frames::new(runtime, library, kept, plan).map_err(|e| self.stopped(e))
     }
 
-    /// What a filter knows. The paper's have it at hand; for the others it is not worth a second way of computing it.
+    /// What a filter knows. The paper's have it at hand; the others are left to the processor.
     pub(super) fn isoline_known(&self, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
         if !plan.variant.is_blind() && map != Map::Edges {
-            return Ok(reference::map(plan, planes, map));
+            return Err(Error::Unsupported(format!(
+                "{}: {} of variant {} are told by the processor only",
+                self.runtime.name(),
+                map.name(),
+                plan.variant.name()
+            )));
         }
         self.isoline_frames(plan)?.map(planes, map)
     }

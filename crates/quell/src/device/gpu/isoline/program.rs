@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::shape::{ChooseShape, PoolShape, unrolled};
+use super::shape::{BoxShape, PoolShape, unrolled};
 use crate::device::SampleFormat;
 use crate::device::gpu::Program;
 use crate::device::gpu::transfer::c_type;
@@ -18,11 +18,15 @@ const FRAMES: &str = include_str!("../../../../kernels/isoline/frames.cl");
 const RESTORE: &str = include_str!("../../../../kernels/isoline/restore.cl");
 
 /// Samples that a work-group of `isoline_ingest` takes, and its work-items.
-pub(super) const INGEST_TILE: (usize, usize) = (1024, 256);
-/// Columns and rows that a work-group of `isoline_blur`, `isoline_restore` and the averages over frames takes.
-pub(super) const TILE: (usize, usize) = (64, 16);
-/// Their work-items.
-pub(super) const TILE_ITEMS: usize = 256;
+pub(super) const INGEST_TILE: (usize, usize) = (2048, 256);
+/// Columns and rows that a work-group of `isoline_blur` takes.
+pub(super) const BLUR_TILE: (usize, usize) = (64, 32);
+/// Its work-items.
+pub(super) const BLUR_ITEMS: usize = 256;
+/// Columns and rows that a work-group of `isoline_means` and `isoline_average` takes.
+pub(super) const FRAME_TILE: (usize, usize) = (64, 16);
+/// Their work-items, and those of `isoline_motion`.
+pub(super) const FRAME_ITEMS: usize = 256;
 
 /// A program that writes samples of this type.
 pub(super) fn program(
@@ -99,35 +103,36 @@ pub(crate) fn blur() -> Program {
     program("isoline-blur", "isoline_blur", BLUR, SampleFormat::F32)
 }
 
+/// What kernels need to know of boxes.
+fn boxes(p: &mut Program, shape: &BoxShape) {
+    p.define("CELL", shape.square().cell);
+    p.define("MARGIN", shape.square().margin);
+    p.define("UNIT", shape.unit());
+    p.define("COLUMNS", shape.columns);
+    p.define("WIDE", shape.tile().0);
+    p.define("STRIP", shape.strip);
+    p.define("STRIPS", shape.strips);
+}
+
 /// The choice of lines; of the second round, with those of another picture.
-pub(crate) fn choose(
-    plan: &Plan,
-    shape: &ChooseShape,
-    radius: usize,
-    second: bool,
-    counted: bool,
-) -> Program {
+pub(crate) fn choose(plan: &Plan, shape: &BoxShape, second: bool) -> Program {
     let mut p = program("isoline-choose", "isoline_choose", CHOOSE, SampleFormat::F32);
+    boxes(&mut p, shape);
     let lines = plan.patterns.directions() / 2;
     p.define("LINES", lines);
     p.define("LENGTH", plan.patterns.length());
     tables(&mut p, ["LINE_Y", "LINE_X"], (0..lines).flat_map(|d| plan.patterns.segment(d)).copied());
-    p.define("RADIUS", radius);
-    p.define("RUNS", shape.runs);
-    p.define("STRIPS", shape.strips);
     p.define("GROUP", shape.group);
-    p.define("ITEMS", shape.items());
     p.define("CHANNELS", plan.channels());
     p.define("SECOND", u8::from(second));
-    p.define("COUNTED", u8::from(counted));
     p.define("UNROLLED", u8::from(unrolled(plan)));
     p
 }
 
 /// What is put back.
-pub(crate) fn restore(radius: usize, second: bool, counted: bool, to: SampleFormat) -> Program {
+pub(crate) fn restore(shape: &BoxShape, second: bool, counted: bool, to: SampleFormat) -> Program {
     let mut p = program("isoline-restore", "isoline_restore", RESTORE, to);
-    p.define("RADIUS", radius);
+    boxes(&mut p, shape);
     p.define("SECOND", u8::from(second));
     p.define("COUNTED", u8::from(counted));
     p
@@ -142,7 +147,7 @@ pub(crate) fn frames(plan: &Plan) -> Program {
     p.define("SCALE", Averaging::SCALE);
     p.define("FINE", Averaging::FINE);
     p.define("MOST", Averaging::MOST);
-    p.define("BOX", Averaging::RADIUS);
+    p.define("BOX", Averaging::BOX.margin);
     p.define("COARSE", plan.averaging.coarse);
     p.define("CHANNELS", plan.channels());
     p

@@ -1,8 +1,8 @@
 //! quell's own filters: pooling, the choice of lines, what is put back; once or twice.
 
 use super::frames::Frames;
-use super::program::{self, TILE, TILE_ITEMS};
-use super::shape::{ChooseShape, PoolShape};
+use super::program::{self, BLUR_ITEMS, BLUR_TILE};
+use super::shape::{BoxShape, PoolShape};
 use crate::Error;
 use crate::device::SampleFormat;
 use crate::device::gpu::clock::Clock;
@@ -110,9 +110,9 @@ impl<R: Runtime> Round<'_, R> {
         let [tap2, tap1, tap0, ..] = plan.pilot_pool.blur.taps;
         let mut args = vec![all.stage(POOLED)?, all.stage(SMOOTH)?];
         args.extend(self.size());
-        args.push(int(plan.height.div_ceil(TILE.1)));
+        args.push(int(plan.height.div_ceil(BLUR_TILE.1)));
         args.extend([tap0, tap1, tap2].map(Arg::F32));
-        all.launch(&loaded, "isoline_blur", TILE, plan.channels(), TILE_ITEMS, &args)?;
+        all.launch(&loaded, "isoline_blur", BLUR_TILE, plan.channels(), BLUR_ITEMS, &args)?;
         drop(args);
         self.lap("blur")
     }
@@ -134,11 +134,11 @@ impl<R: Runtime> Round<'_, R> {
         let (all, plan) = (self.all, &self.all.plan);
         let restoring = self.restoring(second);
         let shape =
-            ChooseShape::new(plan, restoring.radius, second, all.runtime.limits()).ok_or_else(|| {
+            BoxShape::choosing(plan, restoring.square, second, all.runtime.limits()).ok_or_else(|| {
                 let name = all.runtime.name();
                 Error::Unsupported(format!("{name}: local memory has no room for such windows and lines"))
             })?;
-        let loaded = all.program(program::choose(plan, &shape, restoring.radius, second, all.counted()))?;
+        let loaded = all.program(program::choose(plan, &shape, second))?;
         let mut args = self.residual(second)?.into_iter().collect::<Vec<_>>();
         args.push(all.stage(CHOSEN)?);
         args.extend(self.size());
@@ -152,15 +152,16 @@ impl<R: Runtime> Round<'_, R> {
         let (all, plan) = (self.all, &self.all.plan);
         let restoring = self.restoring(second);
         let format = self.target(to)?.0;
-        let loaded = all.program(program::restore(restoring.radius, second, all.counted(), format))?;
+        let shape = BoxShape::restoring(restoring.square);
+        let loaded = all.program(program::restore(&shape, second, all.counted(), format))?;
         for c in 0..plan.channels() {
             let mut args = self.residual(second)?.into_iter().collect::<Vec<_>>();
             args.extend([all.stage(CHOSEN)?, self.target(to)?.1]);
-            args.extend([int(c * all.pixels()), int(plan.channels())]);
+            args.extend([int(c), int(plan.channels())]);
             args.extend(self.size());
             args.extend([restoring.line_noise[c], restoring.pixel_noise[c], plan.share].map(Arg::F32));
             args.push(self.white(format));
-            all.launch(&loaded, "isoline_restore", TILE, 1, TILE_ITEMS, &args)?;
+            all.launch(&loaded, "isoline_restore", shape.tile(), 1, shape.items(), &args)?;
         }
         self.lap(if second { "second restoring" } else { "restoring" })
     }

@@ -1,7 +1,7 @@
 //! How much of a picture a work-group takes.
 
 use crate::device::gpu::Limits;
-use crate::isoline::Plan;
+use crate::isoline::{Plan, Square};
 
 /// Local memory that kernels may declare; CUDA gives no more without asking.
 const LOCAL_BYTES: usize = 48 * 1024;
@@ -46,51 +46,70 @@ impl PoolShape {
     }
 }
 
-/// A work-group of the kernel that chooses lines.
+/// A work-group of the kernels that sum over boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChooseShape {
-    radius: usize,
-    length: usize,
-    /// Runs of `2 radius + 2` pixels in a row and in a column.
-    pub(crate) runs: usize,
+pub(crate) struct BoxShape {
+    square: Square,
+    /// Columns with those that are for sums only.
+    pub(crate) columns: usize,
+    /// Pixels of a work-item, down a column.
+    pub(crate) strip: usize,
     pub(crate) strips: usize,
     /// Directions at a time.
     pub(crate) group: usize,
 }
 
-impl ChooseShape {
-    /// `None` where local memory has no room.
-    pub(crate) fn new(plan: &Plan, radius: usize, second: bool, limits: &Limits) -> Option<Self> {
-        let (length, run) = (plan.patterns.length(), 2 * radius + 2);
+impl BoxShape {
+    /// The best for choosing lines; `None` where local memory has no room.
+    pub(crate) fn choosing(plan: &Plan, square: Square, second: bool, limits: &Limits) -> Option<Self> {
+        let lines = plan.patterns.directions() / 2;
+        // What was measured to be the quickest: registers hold a strip of every direction and kind.
+        let (groups, strip): (&[usize], usize) = match (unrolled(plan), second) {
+            (true, false) => (&[8, 4, 2, 1], 8),
+            (true, true) => (&[8, 4, 2, 1], if square.cell > 4 { 8 } else { 4 }),
+            (false, _) => (&[1], 8),
+        };
         let room = limits.local_bytes.min(LOCAL_BYTES);
         let kinds = 1 + usize::from(second);
-        let groups = if unrolled(plan) { [2, 1] } else { [1, 1] };
-        let runs = (48 / run).max(1);
-        let sizes = [(runs, (32 / run).max(1)), (runs, 1), (1, 1)];
-        let all = sizes.into_iter().flat_map(|size| groups.map(|group| (size, group)));
-        let mut all = all.map(|((runs, strips), group)| Self { radius, length, runs, strips, group });
-        all.find(|s| s.items() <= 1024 && s.local(plan.channels(), kinds) <= room)
+        let groups = groups.iter().filter(|&&group| lines.is_multiple_of(group));
+        let mut shapes =
+            groups.flat_map(|&group| [2, 1].map(|strips| Self { square, columns: 64, strip, strips, group }));
+        let local = |s: &Self| {
+            let (wide, high) = s.tile();
+            let reach = square.margin + plan.patterns.length();
+            let tiles = kinds * plan.channels() * (wide + 2 * reach) * (high + 2 * reach);
+            4 * (tiles + 2 * s.group * s.strips * (s.strip / square.cell) * s.columns)
+        };
+        // Only one plane leaves registers for more than two directions.
+        let fits = |s: &Self| local(s) <= room && (plan.channels() == 1 || s.group <= 2);
+        shapes.find(fits)
     }
 
-    fn run(&self) -> usize {
-        2 * self.radius + 2
+    /// The best for putting back.
+    pub(crate) fn restoring(square: Square) -> Self {
+        Self { square, columns: 64, strip: 8, strips: 4, group: 1 }
     }
 
-    /// Columns and rows of pixels.
+    /// Columns and rows of pixels, whole cells of them.
     pub(crate) fn tile(&self) -> (usize, usize) {
-        (self.runs * self.run(), self.strips * self.run())
+        let Square { cell, margin } = self.square;
+        ((self.columns - 2 * margin) / cell * cell, self.strips * self.strip)
     }
 
     pub(crate) fn items(&self) -> usize {
-        let down = (self.tile().0 + 2 * self.radius) * self.strips;
-        down.max(self.runs * self.tile().1).next_multiple_of(32)
+        self.columns * self.strips
     }
 
-    fn local(&self, channels: usize, kinds: usize) -> usize {
-        let (wide, high) = self.tile();
-        let reach = self.radius + self.length;
-        let tiles = kinds * channels * (wide + 2 * reach) * (high + 2 * reach);
-        let sums = self.group * high * ((wide + 2 * self.radius) | 1);
-        4 * (tiles + sums + self.group * kinds * high * (wide | 1))
+    /// Rows that cells and margins are multiples of.
+    pub(crate) fn unit(&self) -> usize {
+        let Square { cell, margin } = self.square;
+        (0..=3)
+            .map(|n| 8 >> n)
+            .find(|unit| cell.is_multiple_of(*unit) && margin.is_multiple_of(*unit))
+            .unwrap_or(1)
+    }
+
+    pub(crate) fn square(&self) -> Square {
+        self.square
     }
 }

@@ -1,7 +1,7 @@
 //! The average over frames, along the motion of blocks. [`Plan`] defines it.
 
 use super::grid::{At, Grid};
-use crate::isoline::{Averaging, Plan};
+use crate::isoline::{Averaging, Plan, Square};
 
 /// The planes of frame `at` averaged with those around it, and over how many frames each pixel.
 pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid>, Grid) {
@@ -19,7 +19,7 @@ pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid
             (y + dy, x + dx)
         };
         let squares = z[0].map(|at| (there.means.at(step(at)) - here.means.at(at)).powi(2));
-        let apart = squares.mean_box(Averaging::RADIUS);
+        let apart = squares.mean_box(&Averaging::BOX);
         let Averaging { slope, noise, .. } = plan.averaging;
         let above = |at| (apart.at(at) - f64::from(noise)).max(0.0);
         let weight = z[0].map(|at| (1.0 + f64::from(slope) * above(at)).powi(-2));
@@ -41,7 +41,7 @@ struct Compared {
 
 impl Compared {
     fn new(plan: &Plan, luma: &Grid) -> Self {
-        let means = luma.mean_box(1);
+        let means = luma.mean_box(&Square { cell: 1, margin: 1 });
         let Averaging { quanta, .. } = plan.averaging;
         let most = f64::from(Averaging::MOST);
         let whole = means.map(|at| (f64::from(quanta) * means.at(at) + 0.5).floor().clamp(0.0, most));

@@ -1,6 +1,6 @@
 //! A picture of `f64` samples that goes on with its edge samples beyond the borders.
 
-use crate::isoline::{Offset, Plan};
+use crate::isoline::{Offset, Plan, Square};
 use crate::{Plane, PlaneView};
 
 /// A position: row and column.
@@ -75,12 +75,16 @@ impl Grid {
         sum / (2 * plan.patterns.length() + 1) as f64
     }
 
-    /// The mean over the square of `2 radius + 1` pixels around each.
-    pub(super) fn mean_box(&self, radius: usize) -> Self {
-        let r = radius as isize;
-        let side = (2 * radius + 1) as f64;
-        let rows = self.map(|(y, x)| (-r..=r).map(|i| self.at((y, x + i))).sum::<f64>());
-        self.map(|(y, x)| (-r..=r).map(|i| rows.at((y + i, x))).sum::<f64>() / (side * side))
+    /// The mean over each pixel's box.
+    pub(super) fn mean_box(&self, square: &Square) -> Self {
+        let side = square.side() as f64;
+        // Rows, or columns, of the box of a pixel in row, or column, `i`.
+        let of = |i: isize| {
+            let cell = i - i % square.cell as isize - square.margin as isize;
+            cell..cell + square.side() as isize
+        };
+        let rows = self.map(|(y, x)| of(x).map(|x| self.at((y, x))).sum::<f64>());
+        self.map(|(y, x)| of(y).map(|y| rows.at((y, x))).sum::<f64>() / (side * side))
     }
 
     /// Blurred along both axes.

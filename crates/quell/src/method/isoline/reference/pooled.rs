@@ -14,7 +14,7 @@ pub(super) fn pooled(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
 pub(super) fn line(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
     let first = pooled(plan, z, n);
     let r = pairs(z, &first.planes, |z, y| z - y);
-    let chosen = choose(plan, &plan.restore, n, &r, &r);
+    let chosen = choose(plan, &plan.restore, &r, &r);
     let planes = (0..z.len()).map(|c| {
         let Chosen { energy, mean, rest, .. } = &chosen.planes[c];
         let keep =
@@ -37,7 +37,7 @@ pub(super) fn two_round(plan: &Plan, z: &[Grid], n: &Grid) -> Result64 {
     let smooth: Vec<Grid> = pilot.iter().map(|p| p.blur(&plan.pilot_pool.blur.taps)).collect();
     let r = pairs(z, &smooth, |z, s| z - s);
     let q = pairs(&pilot, &smooth, |p, s| p - s);
-    let chosen = choose(plan, &plan.pilot_restore, n, &q, &r);
+    let chosen = choose(plan, &plan.pilot_restore, &q, &r);
     let share = f64::from(plan.share);
     let planes = (0..z.len()).map(|c| {
         let Chosen { energy, rest, mean_other, .. } = &chosen.planes[c];
@@ -65,7 +65,7 @@ fn pool(plan: &Plan, pooling: &Pooling, z: &[Grid], n: &Grid, level: &Grid, guid
             let (mut start, mut lambda) = (at, 0.0_f64);
             for _ in 0..plan.segments {
                 let mean = guide.segment(plan, d, start, |v| v) / length;
-                lambda = lambda.max(slope * (mean - level.at(at)).powi(2));
+                lambda += slope * (mean - level.at(at)).powi(2);
                 let weight = (1.0 - lambda).max(0.0);
                 if weight == 0.0 {
                     break;
@@ -118,10 +118,10 @@ struct Choice {
 
 /// At every pixel the direction whose lines have most energy in the first plane of `q`; softly, where two are all but
 /// equal.
-fn choose(plan: &Plan, restoring: &Restoring, n: &Grid, q: &[Grid], other: &[Grid]) -> Choice {
+fn choose(plan: &Plan, restoring: &Restoring, q: &[Grid], other: &[Grid]) -> Choice {
     let half = plan.patterns.directions() / 2;
     let lines = |z: &Grid, d: usize| z.map(|at| z.line(plan, d, at));
-    let energy = |m: &Grid| m.map(|at| m.at(at).powi(2)).mean_box(restoring.radius);
+    let energy = |m: &Grid| m.map(|at| m.at(at).powi(2)).mean_box(&restoring.square);
     let zero = q[0].map(|_| 0.0);
     let mut directions = zero.clone();
     let mut chosen: Vec<Chosen> = Vec::new();
@@ -138,7 +138,7 @@ fn choose(plan: &Plan, restoring: &Restoring, n: &Grid, q: &[Grid], other: &[Gri
         }
         let step = zero.map(|at| {
             let gain = e[0].at(at) - chosen[0].energy.at(at);
-            (0.5 + f64::from(restoring.sharpness) * n.at(at) * gain).clamp(0.0, 1.0)
+            (0.5 + f64::from(restoring.sharpness) * gain).clamp(0.0, 1.0)
         });
         let toward =
             |from: &Grid, to: &Grid| from.map(|at| from.at(at) + step.at(at) * (to.at(at) - from.at(at)));
@@ -150,7 +150,7 @@ fn choose(plan: &Plan, restoring: &Restoring, n: &Grid, q: &[Grid], other: &[Gri
         directions = directions.map(|at| if step.at(at) > 0.5 { d as f64 } else { directions.at(at) });
     }
     for (chosen, q) in chosen.iter_mut().zip(q) {
-        chosen.rest = q.map(|at| (q.at(at) - chosen.mean.at(at)).powi(2)).mean_box(restoring.radius);
+        chosen.rest = q.map(|at| (q.at(at) - chosen.mean.at(at)).powi(2)).mean_box(&restoring.square);
     }
     Choice { planes: chosen, directions }
 }

@@ -1,0 +1,67 @@
+//! What an isoline filter knows about a picture, to be looked at.
+
+use super::colors::ISOLINE_COLORS;
+use super::{Denoiser, Guide, Job, Resolved, shape};
+use crate::isoline::Map;
+use crate::{Error, Frame, FrameView, Plane, PlaneView, Result};
+
+/// The least noise that maps are made for, of white: a picture without noise has isolines, too.
+const LEAST_NOISE: f32 = 0.1 / 255.0;
+
+/// A map of a picture and how it was made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct IsolineMap {
+    /// What it shows.
+    pub map: Map,
+    /// Its values, as [`Map`] says.
+    pub values: Plane,
+    /// For which noise and by which filter.
+    pub resolved: Resolved,
+}
+
+impl IsolineMap {
+    /// As a picture for the eye: see [`Map::picture`].
+    pub fn picture(&self) -> Result<Frame> {
+        match &self.resolved.job {
+            Job::Isoline { plan, .. } => self.map.picture(plan, &self.values),
+            _ => Err(no_isolines()),
+        }
+    }
+}
+
+impl Denoiser {
+    /// What the isoline filter knows about a picture: noise, parameters and plan are those of
+    /// [`run`](Self::run). A picture without noise is looked at as if it had a tenth of a grey level of 255.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, isoline::{Map, Profile}};
+    /// // Horizontal stripes: direction 0, or 16 of 32 the other way round.
+    /// let stripes = (0..256).map(|i| if i / 16 % 4 < 2 { 50.0 } else { 150.0 }).collect();
+    /// let frame = Frame::grey(Plane::from_vec(16, 16, stripes)?, 255.0)?;
+    /// let denoiser = Denoiser::isoline(Profile::Normal).sigma(10.0).build()?;
+    /// let map = denoiser.isoline_map(&frame, Map::Directions)?;
+    /// assert_eq!(map.values.row(8)[8], 0.0);
+    /// assert_eq!(map.picture()?.channels(), 3);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn isoline_map<'a>(&self, frame: impl Into<FrameView<'a>>, map: Map) -> Result<IsolineMap> {
+        let frame = frame.into();
+        let (sigma, _) = self.noise(&frame)?;
+        let sigma = sigma.max(LEAST_NOISE * frame.white());
+        let resolved = self.plan(sigma, &shape(&frame, Guide::Own))?;
+        let Job::Isoline { plan, .. } = &resolved.job else { return Err(no_isolines()) };
+        let values = if frame.channels() == 3 {
+            let channels = ISOLINE_COLORS.forward(frame.planes());
+            let views: Vec<PlaneView<'_>> = channels.iter().map(Plane::view).collect();
+            self.backend.isoline_map(plan, &views, map)?
+        } else {
+            self.backend.isoline_map(plan, frame.planes(), map)?
+        };
+        Ok(IsolineMap { map, values, resolved })
+    }
+}
+
+fn no_isolines() -> Error {
+    Error::Unsupported("maps of isolines need method isoline".into())
+}

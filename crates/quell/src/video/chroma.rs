@@ -1,0 +1,56 @@
+//! Chroma along isolines, filtered as luma decides and on its own.
+
+use crate::device::{Backend, Input, SamplesMut, Sequence};
+use crate::isoline::Plan;
+use crate::{Control, Error, Result};
+
+/// Luma and two chroma planes go in, and out come all three, or chroma alone. A chroma plane is the mean of two filters:
+/// luma has less noise and finer lines, but does not see every edge of chroma, and chroma on its own sees those.
+pub(super) struct ChromaSequence {
+    /// Luma decides.
+    decided: Box<dyn Sequence>,
+    /// Each chroma plane decides for itself.
+    own: [Box<dyn Sequence>; 2],
+    samples: usize,
+    white: f32,
+}
+
+impl ChromaSequence {
+    /// The plans are that of luma with both chroma planes, and those of each.
+    pub(super) fn new(backend: &dyn Backend, [decided, first, second]: &[Plan; 3]) -> Result<Self> {
+        Ok(Self {
+            samples: decided.width * decided.height,
+            white: decided.white,
+            decided: backend.isoline(decided)?,
+            own: [backend.isoline(first)?, backend.isoline(second)?],
+        })
+    }
+}
+
+impl Sequence for ChromaSequence {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        self.decided.push(frame, control)?;
+        for (own, plane) in self.own.iter_mut().zip(frame.planes.iter().skip(1)) {
+            own.push(&Input { planes: std::slice::from_ref(plane), guide: &[] }, control)?;
+        }
+        Ok(())
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        let Some(first) = to.len().checked_sub(2) else {
+            return Err(Error::Shape(format!("{} planes cannot take two of chroma", to.len())));
+        };
+        let mut decided = [0; 3].map(|_| vec![0.0; self.samples]);
+        let mut into: Vec<SamplesMut<'_>> = decided.iter_mut().map(|p| SamplesMut::F32(p)).collect();
+        self.decided.pull(&mut into, control)?;
+        let (luma, chroma) = to.split_at_mut(first);
+        luma.iter_mut().for_each(|to| to.store(&decided[0], 1.0, self.white));
+        let mut mean = vec![0.0; self.samples];
+        for ((own, decided), to) in self.own.iter_mut().zip(&decided[1..]).zip(chroma) {
+            own.pull(&mut [SamplesMut::F32(&mut mean)], control)?;
+            mean.iter_mut().zip(decided).for_each(|(a, b)| *a = 0.5 * (*a + b));
+            to.store(&mean, 1.0, self.white);
+        }
+        Ok(())
+    }
+}

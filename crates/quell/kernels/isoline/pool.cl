@@ -4,7 +4,8 @@
 // Options: DIRECTIONS, SEGMENTS of a line, PIXELS of a segment; SEGMENT_Y and SEGMENT_X, the pixels of every direction's
 // segment, END_Y and END_X, its ends; REACH of a line, 2 or more; CHANNELS; GUIDED (1: segments are compared on another
 // picture, whose samples are the levels); DIRECT (1: samples are taken from global memory, which is for lines that local
-// memory has no room for); UNROLLED (1: offsets are constants of the code).
+// memory has no room for); UNROLLED (1: offsets are constants of the code); COUNTED (1: behind the planes of `z` is the
+// number of frames that each pixel is the average of: so much less is its noise).
 
 #define ITEMS (COLUMNS * ROWS / STRIP)
 #define TILE_W (COLUMNS + 2 * REACH)
@@ -97,6 +98,11 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
     UNROLL for (int c = 0; c < CHANNELS; c++) sum[c][i] = 0.0f;
   }
 
+#if COUNTED
+  float count[STRIP];
+  UNROLL for (int i = 0; i < STRIP; i++)
+    count[i] = z[CHANNELS * plane + inside(py + i, height) * width + inside(px, width)];
+#endif
   EACH for (int d = 0; d < DIRECTIONS; d++) {
 #if UNROLLED
     if (d % (DIRECTIONS / 4) == 0) ORDER();
@@ -114,7 +120,11 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
         UNROLL for (int j = PAIRED ? 2 : 0; j < PLANES; j++)
           v[j] = segment(planes[j], BY(j), d, y + i, x, py, px, width, height);
         const float off = FMA(v[0], scale, -level[i]);
+#if COUNTED
+        weight[i] = SATURATE(FMA(-off * count[i], off, weight[i]));
+#else
         weight[i] = SATURATE(FMA(-off, off, weight[i]));
+#endif
         total[i] += weight[i];
         UNROLL for (int c = 0; c < CHANNELS; c++) sum[c][i] = FMA(weight[i], v[GUIDED + c], sum[c][i]);
       }

@@ -1,7 +1,7 @@
 // What is put back of a residual (Plan: `line`, `two-round`), one plane.
 //
 // Options beside those of boxes: SECOND (1: the residual is the pilot less the blurred pilot, and what is put back is that
-// of the noisy picture).
+// of the noisy picture); COUNTED (1: behind the planes of `z` is the number of frames that each pixel is the average of).
 
 #define ITEMS (COLUMNS * STRIPS)
 
@@ -33,9 +33,13 @@ KERNEL(ITEMS) isoline_restore(GLOBAL const float* RESTRICT a, GLOBAL const float
   if (column < MARGIN || column >= MARGIN + WIDE || x >= width) return;
   UNROLL for (int i = 0; i < STRIP; i++) {
     const int at = (y + i) * width + x, box = (column - MARGIN) / CELL * CELL;
-    const float t = sum_row(sums + (strip * CELLS + i / CELL) * COLUMNS + box) * (1.0f / (float)(SIDE * SIDE));
+    float t = sum_row(sums + (strip * CELLS + i / CELL) * COLUMNS + box) * (1.0f / (float)(SIDE * SIDE));
     if (y + i < height) {
-      const float e = energies[(y + i) / CELL * CELLS_OF(width) + x / CELL];
+      float e = energies[(y + i) / CELL * CELLS_OF(width) + x / CELL];
+#if COUNTED
+      // So many times less noise is so many times more energy.
+      e *= z[channels * plane + at], t *= z[channels * plane + at];
+#endif
 #if SECOND
       const float m = others[at], r = noisy[at] - under[i];
       const float put = FMA(DIVIDE(t, t + pixel_noise), r - m, FMA(DIVIDE(e, e + line_noise), m, under[i]));

@@ -128,7 +128,7 @@ impl Averaging {
     /// Largest whole number.
     pub const MOST: i32 = 1023;
     /// The box in which frames are compared.
-    pub const SQUARE: Square = Square { cell: 1, margin: 4 };
+    pub const BOX: Square = Square { cell: 1, margin: 4 };
 
     /// Most pixels that a block may have moved, either way.
     pub fn reach(&self) -> usize {
@@ -283,7 +283,7 @@ impl Plan {
         let pool = chain.max(2);
         let restore = |r: &Restoring| length + 2 * r.square.reach();
         let frames =
-            Averaging::BLOCK + Averaging::AROUND + self.averaging.reach() + Averaging::SQUARE.reach() + 1;
+            Averaging::BLOCK + Averaging::AROUND + self.averaging.reach() + Averaging::BOX.reach() + 1;
         let frames = if self.averages() { frames } else { 0 };
         let within = match self.variant {
             // The directions along a line were found from segments, too, which reach as far as the next one.

@@ -56,7 +56,7 @@ pub(super) fn average(
     let mut out: Vec<Padded> = (0..=frame.z.len()).map(|_| Padded::new(layout, &engine.memory)).collect();
     each_band(&mut out, ROWS, |band| {
         for columns in columns(layout.width) {
-            let part = Part::new(layout, band.first, band.rows, columns, Averaging::SQUARE);
+            let part = Part::new(layout, band.first, band.rows, columns, Averaging::BOX);
             let job = AverageBand { averaging: &plan.averaging, frame, others, motion: &motion, part, band };
             dispatch(engine.level, job);
         }

@@ -90,7 +90,7 @@ pub(super) fn map(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], map: Map) ->
         return lines::map(&engine, plan, &z, map);
     }
     maps::map(
-        &Run { engine: &engine, plan, control: &Control::new(), layout: z[0].layout, count: None },
+        &Run { engine: &engine, plan, count: None, control: &Control::new(), layout: z[0].layout },
         &z,
         map,
     )

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{lines, program, rounds};
+use super::{average, lines, program, rounds};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
 use crate::device::gpu::growing::Growing;
@@ -22,11 +22,17 @@ pub(crate) struct Memory<R: Runtime> {
     pub(super) stages: [Growing<R::Buffer>; 4],
     /// Planes of frames that nobody needs any more.
     spare: Vec<Growing<R::Buffer>>,
+    /// The average over frames, and behind it the number of frames of each pixel.
+    pub(super) average: Growing<R::Buffer>,
+    /// Where blocks are in another frame.
+    pub(super) motion: Growing<R::Buffer>,
 }
 
 impl<R: Runtime> Memory<R> {
     fn new(runtime: &R) -> GpuResult<Self> {
-        Ok(Self { transfer: Transfer::new(runtime)?, stages: Default::default(), spare: Vec::new() })
+        let (average, motion) = Default::default();
+        let (transfer, stages) = (Transfer::new(runtime)?, Default::default());
+        Ok(Self { transfer, stages, spare: Vec::new(), average, motion })
     }
 }
 
@@ -44,8 +50,12 @@ pub(crate) struct Frames<R: Runtime> {
     exact: bool,
     /// As [`lines::NEAR`], which tests change.
     pub(super) near: f32,
-    /// Pushed and not yet filtered: planes of floats.
-    frames: VecDeque<Growing<R::Buffer>>,
+    /// Planes of floats, and behind them means of luma where frames are averaged.
+    pub(super) frames: VecDeque<Growing<R::Buffer>>,
+    /// So many of the frames have been filtered, and are kept for those that follow.
+    pub(super) filtered: usize,
+    /// The frame that is filtered is an average.
+    averaged: bool,
 }
 
 impl<R: Runtime> Frames<R> {
@@ -72,7 +82,8 @@ impl<R: Runtime> Frames<R> {
         let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
         let (plan, frames) = (plan.clone(), VecDeque::new());
         let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
-        Ok(Self { runtime, library, kept, plan, memory, format, exact, near, frames })
+        let (filtered, averaged) = (0, false);
+        Ok(Self { runtime, library, kept, plan, memory, format, exact, near, frames, filtered, averaged })
     }
 
     pub(super) fn memory(&self) -> &Memory<R> {
@@ -92,6 +103,7 @@ impl<R: Runtime> Frames<R> {
     pub(super) fn device_bytes(&self) -> usize {
         let memory = self.memory();
         let buffers = memory.stages.iter().chain(&memory.spare).chain(&self.frames);
+        let buffers = buffers.chain([&memory.average, &memory.motion]);
         memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
     }
 
@@ -109,10 +121,34 @@ impl<R: Runtime> Frames<R> {
         self.exact
     }
 
-    /// The oldest frame that has not been filtered.
-    pub(super) fn frame(&self) -> GpuResult<Arg<'_, R>> {
+    /// Frame `i` of those that are there.
+    pub(super) fn frame_at(&self, i: usize) -> GpuResult<Arg<'_, R>> {
         let missing = || GpuError::Driver { call: "frame", reason: "there is none".into() };
-        buffer(self.frames.front().ok_or_else(missing)?)
+        buffer(self.frames.get(i).ok_or_else(missing)?)
+    }
+
+    /// The oldest frame that has not been filtered, or its average with those around it.
+    pub(super) fn frame(&self) -> GpuResult<Arg<'_, R>> {
+        if self.averaged { buffer(&self.memory().average) } else { self.frame_at(self.filtered) }
+    }
+
+    /// Whether the number of frames is behind the planes of [`frame`](Self::frame).
+    pub(super) fn counted(&self) -> bool {
+        self.averaged
+    }
+
+    /// Planes of a frame in memory.
+    fn frame_planes(&self) -> usize {
+        self.plan.channels() + usize::from(self.plan.averages())
+    }
+
+    /// Room for the average.
+    pub(super) fn make_average(&mut self, blocks: usize) -> GpuResult<()> {
+        let bytes = 4 * self.frame_planes() * self.pixels();
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        memory.average.get(bytes, |n| self.runtime.alloc(n))?;
+        memory.motion.get(8 * blocks, |n| self.runtime.alloc(n))?;
+        Ok(())
     }
 
     /// Where stage `i` leaves its planes.
@@ -163,6 +199,9 @@ impl<R: Runtime> Frames<R> {
         let shape = Shape { grid: [count.div_ceil(each), 1], items, local: 0 };
         let args = [buffer(&self.memory().transfer.samples)?, buffer(to)?, int(count)];
         self.runtime.launch(self.queue(), loaded.kernel("isoline_ingest")?, shape, &args)?;
+        if self.plan.averages() {
+            average::means(self, buffer(to)?)?;
+        }
         clock.lap(&self.runtime, self.queue(), "ingest")
     }
 
@@ -183,6 +222,8 @@ impl<R: Runtime> Frames<R> {
         if self.plan.variant.is_blind() {
             lines::filter(self, to, clock)?;
         } else {
+            self.averaged = false;
+            self.averaged = average::average(self, clock)?;
             rounds::filter(self, to, clock)?;
         }
         clock.lap(&self.runtime, self.queue(), KERNELS)?;
@@ -192,7 +233,7 @@ impl<R: Runtime> Frames<R> {
 
     fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
         self.format = one_format(frame.planes.iter().map(Samples::format));
-        let bytes = 4 * self.plan.channels() * self.pixels();
+        let bytes = 4 * self.frame_planes() * self.pixels();
         let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
         self.exact = (self.exact || self.frames.is_empty()) && luma.is_some_and(lines::is_exact);
         let Some(memory) = &mut self.memory else { return Ok(()) };
@@ -209,7 +250,11 @@ impl<R: Runtime> Frames<R> {
         self.filter(format, &mut Clock::off(), control)?;
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.transfer.fetch(&*self.runtime, to, format, self.plan.white)?;
-        memory.spare.extend(self.frames.pop_front());
+        self.filtered += 1;
+        while self.filtered > self.plan.past {
+            memory.spare.extend(self.frames.pop_front());
+            self.filtered -= 1;
+        }
         Ok(())
     }
 
@@ -245,7 +290,7 @@ impl<R: Runtime> Sequence for Frames<R> {
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         Window::from(&self.plan).check_output(to)?;
         control.check()?;
-        if self.frames.is_empty() {
+        if self.filtered >= self.frames.len() {
             return Err(nothing_left());
         }
         self.pull_frame(to, control).map_err(|e| stopped(&*self.runtime, e))

@@ -1,5 +1,6 @@
 //! Isoline filters on a GPU: planes of floats in device memory, stage by stage, once for every runtime.
 
+mod average;
 #[cfg(all(test, feature = "cuda"))]
 mod compile_tests;
 mod frames;
@@ -40,13 +41,14 @@ impl<R: Runtime> Gpu<R> {
         self.isoline_frames(plan)?.map(planes, map)
     }
 
-    /// Filters the last of `frames` again and again.
+    /// Filters the last but `future` of `frames` again and again.
     pub(super) fn isoline_repeated(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Times> {
         let (control, mut all) = (Control::new(), self.isoline_frames(plan)?);
         let Some(last) = frames.last() else {
             return Err(Error::Shape("there is no frame to filter".into()));
         };
-        all.push(last, &control)?;
+        frames.iter().try_for_each(|frame| all.push(frame, &control))?;
+        all.filtered = (frames.len() - 1).saturating_sub(plan.future);
         let format = last.planes.first().map_or(crate::device::SampleFormat::F32, |s| s.format());
         let times = measure(repeat, |grain| {
             let mut clock = Clock::start(&*self.runtime, all.queue(), grain)?;

@@ -88,7 +88,7 @@ impl<R: Runtime> Round<'_, R> {
         let (format, out) = self.target(to)?;
         let pooling = if guide.is_some() { &plan.pilot_pool } else { &plan.pool };
         let shape = PoolShape::new(plan, guide.is_some(), all.runtime.limits());
-        let loaded = all.program(program::pool(plan, &shape, guide.is_some(), format))?;
+        let loaded = all.program(program::pool(plan, &shape, guide.is_some(), all.counted(), format))?;
         let mut args = vec![all.frame()?, guide.map_or_else(|| all.frame(), |stage| all.stage(stage))?, out];
         args.extend(self.size());
         // Sums of segments and levels in the unit in which a difference of 1 is too much.
@@ -153,7 +153,7 @@ impl<R: Runtime> Round<'_, R> {
         let restoring = self.restoring(second);
         let format = self.target(to)?.0;
         let shape = BoxShape::restoring(restoring.square);
-        let loaded = all.program(program::restore(&shape, second, format))?;
+        let loaded = all.program(program::restore(&shape, second, all.counted(), format))?;
         for c in 0..plan.channels() {
             let mut args = self.residual(second)?.into_iter().collect::<Vec<_>>();
             args.extend([all.stage(CHOSEN)?, self.target(to)?.1]);

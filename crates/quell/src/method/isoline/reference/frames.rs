@@ -19,7 +19,7 @@ pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid
             (y + dy, x + dx)
         };
         let squares = z[0].map(|at| (there.means.at(step(at)) - here.means.at(at)).powi(2));
-        let apart = squares.mean_box(&Averaging::SQUARE);
+        let apart = squares.mean_box(&Averaging::BOX);
         let Averaging { slope, noise, .. } = plan.averaging;
         let above = |at| (apart.at(at) - f64::from(noise)).max(0.0);
         let weight = z[0].map(|at| (1.0 + f64::from(slope) * above(at)).powi(-2));

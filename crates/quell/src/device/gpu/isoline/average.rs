@@ -1,0 +1,44 @@
+//! The average of a frame with those around it.
+
+use super::frames::Frames;
+use super::program::{self, FRAME_ITEMS, FRAME_TILE};
+use crate::device::gpu::clock::Clock;
+use crate::device::gpu::{Arg, GpuResult, Runtime, buffer, int};
+use crate::isoline::Averaging;
+
+/// Means of luma, behind the planes of a frame.
+pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: Arg<'_, R>) -> GpuResult<()> {
+    let loaded = all.program(program::frames(&all.plan))?;
+    let args = [frame, int(all.plan.width), int(all.plan.height)];
+    all.launch(&loaded, "isoline_means", FRAME_TILE, 1, FRAME_ITEMS, &args)
+}
+
+/// Averages the frame with the others of its window; `false` if there are none.
+pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> GpuResult<bool> {
+    let (at, width, height) = (all.filtered, all.plan.width, all.plan.height);
+    let window = at.saturating_sub(all.plan.past)..(at + all.plan.future + 1).min(all.frames.len());
+    let others: Vec<usize> = window.filter(|&t| t != at).collect();
+    if others.is_empty() {
+        return Ok(false);
+    }
+    let side = Averaging::BLOCK;
+    all.make_average(width.div_ceil(side) * height.div_ceil(side))?;
+    let loaded = all.program(program::frames(&all.plan))?;
+    let (averaging, memory) = (&all.plan.averaging, all.memory());
+    for (i, &other) in others.iter().enumerate() {
+        let size = || [int(width), int(height)];
+        let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
+        args.extend(size());
+        args.extend([Arg::I32(averaging.step_cost), Arg::F32(averaging.quanta)]);
+        all.launch(&loaded, "isoline_motion", (side, side), 1, FRAME_ITEMS, &args)?;
+        clock.lap(&*all.runtime, all.queue(), "motion")?;
+        let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
+        args.push(buffer(&memory.average)?);
+        args.extend(size());
+        args.extend([Arg::I32((i == 0).into()), Arg::I32((i + 1 == others.len()).into())]);
+        args.extend([averaging.noise, averaging.slope].map(Arg::F32));
+        all.launch(&loaded, "isoline_average", FRAME_TILE, 1, FRAME_ITEMS, &args)?;
+        clock.lap(&*all.runtime, all.queue(), "average")?;
+    }
+    Ok(true)
+}

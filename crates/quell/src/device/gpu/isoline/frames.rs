@@ -70,10 +70,6 @@ impl<R: Runtime> Frames<R> {
             let why = format!("{planes} planes of {w} x {h} pixels cannot be filtered together");
             return Err(Error::Shape(why).into());
         }
-        if plan.averages() {
-            let why = format!("{}: isoline filters of several frames are not offered", runtime.name());
-            return Err(Error::Unsupported(why).into());
-        }
         // Kernels count samples in 32 bits.
         let most = 3 * plan.channels() * plan.width * plan.height;
         if i32::try_from(most).is_err() {

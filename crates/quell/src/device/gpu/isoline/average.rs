@@ -8,7 +8,7 @@ use crate::isoline::Averaging;
 
 /// Means of luma, behind the planes of a frame.
 pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: Arg<'_, R>) -> GpuResult<()> {
-    let loaded = all.program(program::frames(&all.plan))?;
+    let loaded = all.program(("frames", [0; 4]), || program::frames(&all.plan))?;
     let args = [frame, int(all.plan.width), int(all.plan.height)];
     all.launch(&loaded, "isoline_means", FRAME_TILE, 1, FRAME_ITEMS, &args)
 }
@@ -23,7 +23,7 @@ pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> 
     }
     let side = Averaging::BLOCK;
     all.make_average(width.div_ceil(side) * height.div_ceil(side))?;
-    let loaded = all.program(program::frames(&all.plan))?;
+    let loaded = all.program(("frames", [0; 4]), || program::frames(&all.plan))?;
     let (averaging, memory) = (&all.plan.averaging, all.memory());
     for (i, &other) in others.iter().enumerate() {
         let size = || [int(width), int(height)];

@@ -1,7 +1,7 @@
 //! The frames of a video in device memory, and what is done to them.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{average, lines, program, rounds};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
@@ -15,6 +15,9 @@ use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::isoline::{Map, Plan};
 use crate::{Control, Error, Plane, PlaneView, Result};
 
+/// What tells the programs of a plan apart: the kernel, and what else it was made for.
+pub(super) type Key = (&'static str, [u32; 4]);
+
 /// What a sequence occupies on the device.
 pub(crate) struct Memory<R: Runtime> {
     pub(super) transfer: Transfer<R>,
@@ -26,13 +29,17 @@ pub(crate) struct Memory<R: Runtime> {
     pub(super) average: Growing<R::Buffer>,
     /// Where blocks are in another frame.
     pub(super) motion: Growing<R::Buffer>,
+    /// The programs of the plan that was carried out last.
+    programs: Mutex<HashMap<Key, Arc<Loaded<R>>>>,
+    plan: Option<Plan>,
 }
 
 impl<R: Runtime> Memory<R> {
     fn new(runtime: &R) -> GpuResult<Self> {
         let (average, motion) = Default::default();
         let (transfer, stages) = (Transfer::new(runtime)?, Default::default());
-        Ok(Self { transfer, stages, spare: Vec::new(), average, motion })
+        let (programs, plan) = Default::default();
+        Ok(Self { transfer, stages, spare: Vec::new(), average, motion, programs, plan })
     }
 }
 
@@ -75,7 +82,11 @@ impl<R: Runtime> Frames<R> {
         if i32::try_from(most).is_err() {
             return Err(GpuError::OutOfMemory { bytes: 4 * most }.into());
         }
-        let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
+        let mut memory = kept.take().map_or_else(|| Memory::new(&runtime), Ok)?;
+        if memory.plan.as_ref() != Some(plan) {
+            (memory.programs, memory.plan) = (Mutex::default(), Some(plan.clone()));
+        }
+        let memory = Some(memory);
         let (plan, frames) = (plan.clone(), VecDeque::new());
         let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
         let (filtered, averaged) = (0, false);
@@ -103,13 +114,25 @@ impl<R: Runtime> Frames<R> {
         memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
     }
 
-    pub(super) fn program(&self, program: Program) -> GpuResult<Arc<Loaded<R>>> {
-        self.library.get(&self.runtime, program, 0, None)
+    /// A program of this plan. To make it takes longer than its kernel on a small picture, so it is asked for by name.
+    pub(super) fn program(&self, key: Key, make: impl FnOnce() -> Program) -> GpuResult<Arc<Loaded<R>>> {
+        self.program_with(key, || (make(), None))
     }
 
     /// As [`program`](Self::program), with tables that are a function of the program's constants.
-    pub(super) fn program_with(&self, program: Program, tables: &[f32]) -> GpuResult<Arc<Loaded<R>>> {
-        self.library.get(&self.runtime, program, 0, Some(tables))
+    pub(super) fn program_with(
+        &self,
+        key: Key,
+        make: impl FnOnce() -> (Program, Option<Vec<f32>>),
+    ) -> GpuResult<Arc<Loaded<R>>> {
+        let mut programs = self.memory().programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = programs.get(&key) {
+            return Ok(loaded.clone());
+        }
+        let (program, tables) = make();
+        let loaded = self.library.get(&self.runtime, program, 0, tables.as_deref())?;
+        programs.insert(key, loaded.clone());
+        Ok(loaded)
     }
 
     /// Whether luma has whole samples from 0 to 255.
@@ -190,7 +213,8 @@ impl<R: Runtime> Frames<R> {
     /// The samples that were sent, as floats.
     fn ingest(&self, to: &Growing<R::Buffer>, clock: &mut Clock<R>) -> GpuResult<()> {
         let count = self.plan.channels() * self.pixels();
-        let loaded = self.program(program::ingest(self.format))?;
+        let loaded =
+            self.program(("ingest", [self.format as u32, 0, 0, 0]), || program::ingest(self.format))?;
         let (each, items) = program::INGEST_TILE;
         let shape = Shape { grid: [count.div_ceil(each), 1], items, local: 0 };
         let args = [buffer(&self.memory().transfer.samples)?, buffer(to)?, int(count)];

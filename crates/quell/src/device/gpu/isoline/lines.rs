@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::frames::Frames;
+use super::frames::{Frames, Key};
 use super::program::{program, segments};
 use crate::device::gpu::clock::Clock;
 use crate::device::gpu::library::Loaded;
@@ -93,9 +93,26 @@ impl<'a, R: Runtime> Pass<'a, R> {
         Ok(())
     }
 
+    fn key(&self, name: &'static str) -> Key {
+        let Programs { exact, near, map, to, .. } = self.programs;
+        (name, [exact.into(), near.to_bits(), map.map_or(0, |m| 1 + m as u32), to as u32])
+    }
+
+    fn loaded(
+        &self,
+        name: &'static str,
+        make: impl FnOnce() -> (Program, Vec<f32>),
+    ) -> GpuResult<Arc<Loaded<R>>> {
+        let make = || {
+            let (program, tests) = make();
+            (program, Some(tests))
+        };
+        self.all.program_with(self.key(name), make)
+    }
+
     fn segments(&self) -> GpuResult<()> {
         let strips = Strips::new(self.programs.plan, self.all.runtime.limits());
-        let loaded = self.all.program(self.programs.segments(&strips))?;
+        let loaded = self.all.program(self.key("segments"), || self.programs.segments(&strips))?;
         let mut args = vec![self.all.frame()?, self.all.stage(BEST)?, self.all.stage(OTHERS)?];
         args.extend(self.padded());
         args.extend(self.size());
@@ -104,7 +121,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
     }
 
     fn follow(&self) -> GpuResult<()> {
-        let loaded = self.all.program_with(self.programs.follow(), &lengthening(self.programs.plan))?;
+        let loaded = self.loaded("follow", || (self.programs.follow(), lengthening(self.programs.plan)))?;
         let mut args = vec![self.all.frame()?, self.all.stage(BEST)?, self.all.stage(OTHERS)?];
         args.extend(self.tests_and_out(&loaded)?);
         args.extend(self.padded());
@@ -115,7 +132,7 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     /// The number of edges, or what replaces lines where there are none.
     fn star(&self) -> GpuResult<()> {
-        let loaded = self.all.program_with(self.programs.star(), &splitting(self.programs.plan))?;
+        let loaded = self.loaded("star", || (self.programs.star(), splitting(self.programs.plan)))?;
         let mut args = vec![self.all.frame()?];
         args.extend(self.tests_and_out(&loaded)?);
         args.extend(self.size());
@@ -125,8 +142,8 @@ impl<'a, R: Runtime> Pass<'a, R> {
 
     fn deviation(&self) -> GpuResult<()> {
         let (plan, runtime) = (self.programs.plan, &self.all.runtime);
-        let program = self.programs.deviation(runtime.limits());
-        let loaded: Arc<Loaded<R>> = self.all.program_with(program, &lengthening(plan))?;
+        let make = || (self.programs.deviation(runtime.limits()), lengthening(plan));
+        let loaded = self.loaded("deviation", make)?;
         let (columns, rows) = (plan.width.div_ceil(TILE.0), plan.height.div_ceil(TILE.1));
         let band = band(plan, runtime.limits()).clamp(1, rows);
         for first in (0..rows).step_by(band) {

@@ -88,7 +88,9 @@ impl<R: Runtime> Round<'_, R> {
         let (format, out) = self.target(to)?;
         let pooling = if guide.is_some() { &plan.pilot_pool } else { &plan.pool };
         let shape = PoolShape::new(plan, guide.is_some(), all.runtime.limits());
-        let loaded = all.program(program::pool(plan, &shape, guide.is_some(), all.counted(), format))?;
+        let (guided, counted) = (guide.is_some(), all.counted());
+        let key = ("pool", [guided.into(), counted.into(), format as u32, 0]);
+        let loaded = all.program(key, || program::pool(plan, &shape, guided, counted, format))?;
         let mut args = vec![all.frame()?, guide.map_or_else(|| all.frame(), |stage| all.stage(stage))?, out];
         args.extend(self.size());
         // Sums of segments and levels in the unit in which a difference of 1 is too much.
@@ -106,7 +108,7 @@ impl<R: Runtime> Round<'_, R> {
     /// The blur of the second round.
     fn blur(&mut self) -> GpuResult<()> {
         let (all, plan) = (self.all, &self.all.plan);
-        let loaded = all.program(program::blur())?;
+        let loaded = all.program(("blur", [0; 4]), program::blur)?;
         let [tap2, tap1, tap0, ..] = plan.pilot_pool.blur.taps;
         let mut args = vec![all.stage(POOLED)?, all.stage(SMOOTH)?];
         args.extend(self.size());
@@ -138,7 +140,8 @@ impl<R: Runtime> Round<'_, R> {
                 let name = all.runtime.name();
                 Error::Unsupported(format!("{name}: local memory has no room for such windows and lines"))
             })?;
-        let loaded = all.program(program::choose(plan, &shape, second))?;
+        let key = ("choose", [second.into(), 0, 0, 0]);
+        let loaded = all.program(key, || program::choose(plan, &shape, second))?;
         let mut args = self.residual(second)?.into_iter().collect::<Vec<_>>();
         args.push(all.stage(CHOSEN)?);
         args.extend(self.size());
@@ -153,7 +156,8 @@ impl<R: Runtime> Round<'_, R> {
         let restoring = self.restoring(second);
         let format = self.target(to)?.0;
         let shape = BoxShape::restoring(restoring.square);
-        let loaded = all.program(program::restore(&shape, second, all.counted(), format))?;
+        let key = ("restore", [second.into(), all.counted().into(), format as u32, 0]);
+        let loaded = all.program(key, || program::restore(&shape, second, all.counted(), format))?;
         for c in 0..plan.channels() {
             let mut args = self.residual(second)?.into_iter().collect::<Vec<_>>();
             args.extend([all.stage(CHOSEN)?, self.target(to)?.1]);

@@ -19,42 +19,30 @@
 TABLE int line_y[LINES * LENGTH] = LINE_Y;
 TABLE int line_x[LINES * LENGTH] = LINE_X;
 
-// The sum over the line `d` through a pixel.
-FN float any_line(LOCAL_PTR const float* p, int d) {
+// The sum over a line through a pixel: `at` is where its pixels are on one side.
+FN float line(LOCAL_PTR const float* p, const int at[LENGTH]) {
   float sum = p[0];
-  NO_UNROLL for (int k = 0; k < LENGTH; k++) {
-    const int at = line_y[d * LENGTH + k] * TILE_W + line_x[d * LENGTH + k];
-    sum += p[at] + p[-at];
-  }
+  UNROLL for (int k = 0; k < LENGTH; k++) sum += p[at[k]] + p[-at[k]];
   return sum;
-}
-
-// The same where `d` is a constant.
-FN float line(LOCAL_PTR const float* p, int d) {
-#if UNROLLED
-  float sum = p[0];
-  UNROLL for (int k = 0; k < LENGTH; k++) {
-    const int at = line_y[d * LENGTH + k] * TILE_W + line_x[d * LENGTH + k];
-    sum += p[at] + p[-at];
-  }
-  return sum;
-#else
-  return any_line(p, d);
-#endif
 }
 
 // A column's sums over the lines from `first` on, and of their squares over the rows of boxes, which go to `sums`. Where
-// `is_border`, the first and the last row of the picture count for those beyond, and `first` need not be a constant.
+// `is_border`, the first and the last row of the picture count for those beyond. It pays to have `first` as a constant.
 FN void down(LOCAL_PTR const float* p, LOCAL_PTR const float* q, LOCAL_PTR float* sums, float means[GROUP][STRIP],
              float others[GROUP][STRIP], int first, const int is_border, int y, int height) {
   float units[GROUP][UNITS];
-  UNROLL for (int r = 0; r < DEPTH; r++)
+  int at[GROUP][LENGTH];
+  UNROLL for (int g = 0; g < GROUP; g++)
+    UNROLL for (int k = 0; k < LENGTH; k++)
+      at[g][k] = line_y[(first + g) * LENGTH + k] * TILE_W + line_x[(first + g) * LENGTH + k];
+  UNROLL for (int r = 0; r < DEPTH; r++) {
+    LOCAL_PTR const float* row = p + (is_border ? inside(y + r, height) - y : r) * TILE_W;
     UNROLL for (int g = 0; g < GROUP; g++) {
-      const float m = is_border ? any_line(p + (inside(y + r, height) - y) * TILE_W, first + g)
-                                : line(p + r * TILE_W, first + g);
+      const float m = line(row, at[g]);
       units[g][r / UNIT] = r % UNIT == 0 ? m * m : FMA(m, m, units[g][r / UNIT]);
       if (r >= MARGIN && r < MARGIN + STRIP) means[g][r - MARGIN] = m;
     }
+  }
   UNROLL for (int g = 0; g < GROUP; g++)
     UNROLL for (int j = 0; j < CELLS; j++) {
       float sum = units[g][j * CELL / UNIT];
@@ -63,8 +51,7 @@ FN void down(LOCAL_PTR const float* p, LOCAL_PTR const float* q, LOCAL_PTR float
     }
   if (SECOND)
     UNROLL for (int i = 0; i < STRIP; i++)
-      UNROLL for (int g = 0; g < GROUP; g++)
-        others[g][i] = is_border ? any_line(q + (MARGIN + i) * TILE_W, first + g) : line(q + (MARGIN + i) * TILE_W, first + g);
+      UNROLL for (int g = 0; g < GROUP; g++) others[g][i] = line(q + (MARGIN + i) * TILE_W, at[g]);
 }
 
 // The residual is `a` less `b`, the other one `c` less `b`. Behind one another in `chosen`: of all channels the means of the

@@ -5,7 +5,8 @@
 // segment, END_Y and END_X, its ends; REACH of a line, 2 or more; CHANNELS; GUIDED (1: segments are compared on another
 // picture, whose samples are the levels); DIRECT (1: samples are taken from global memory, which is for lines that local
 // memory has no room for); UNROLLED (1: offsets are constants of the code); COUNTED (1: behind the planes of `z` is the
-// number of frames that each pixel is the average of: so much less is its noise).
+// number of frames that each pixel is the average of: so much less is its noise); INPUT, the type of `z`; FRESH (1: that is
+// as samples were sent, and they are left in `kept` as floats).
 
 #define ITEMS (COLUMNS * ROWS / STRIP)
 #define TILE_W (COLUMNS + 2 * REACH)
@@ -55,7 +56,10 @@ FN float2 segments(FROM p, int d, int y, int x) {
 }
 #endif
 
-KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT guide, GLOBAL SAMPLE* RESTRICT out,
+KERNEL(ITEMS) isoline_pool(GLOBAL const INPUT* RESTRICT z, GLOBAL const float* RESTRICT guide, GLOBAL SAMPLE* RESTRICT out,
+#if FRESH
+                           GLOBAL float* RESTRICT kept,
+#endif
                            int width, int height, float scale, float level_scale, float mix, float tap0, float tap1,
                            float tap2, float white) {
   const int x0 = GROUP_X * COLUMNS, y0 = GROUP_Y * ROWS, plane = width * height;
@@ -68,9 +72,13 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
 #else
   ALIGN16 LOCAL float tiles[PLANES * TILE];
   UNROLL for (int i = 0; i < PLANES; i++) {
-    GLOBAL const float* samples = GUIDED && i == 0 ? guide : z + (i - GUIDED) * plane;
+#if GUIDED
+    GLOBAL const float* samples = i == 0 ? guide : z + (i - 1) * plane;
+#else
+    GLOBAL const INPUT* samples = z + i * plane;
+#endif
     LOCAL_PTR float* tile = tiles + (BY(i) == 2 ? i : i * TILE);
-    LOAD_TILE_BY(BY(i), tile, samples[at], x0 - REACH, y0 - REACH, TILE_W, TILE_H, ITEMS)
+    LOAD_TILE_BY(BY(i), tile, (float)samples[at], x0 - REACH, y0 - REACH, TILE_W, TILE_H, ITEMS)
     planes[i] = tile + ((strip + REACH) * TILE_W + column + REACH) * BY(i);
   }
   BARRIER();
@@ -142,6 +150,9 @@ KERNEL(ITEMS) isoline_pool(GLOBAL const float* RESTRICT z, GLOBAL const float* R
         STORE_SAMPLE(out, c * plane + at, FMA(mix, pooled - first, first));
 #else
         STORE_SAMPLE(out, c * plane + at, pooled);
+#endif
+#if FRESH
+        kept[c * plane + at] = own;
 #endif
       }
     }

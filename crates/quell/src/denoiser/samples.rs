@@ -114,7 +114,7 @@ impl Denoiser {
                 return self.backend.nlm_timed(plan, &frames, repeat);
             }
             Job::Isoline { plan, .. } => {
-                let frames = [Input { planes: from, guide: &[] }];
+                let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
                 return self.backend.isoline_timed(plan, &frames, repeat);
             }
         };

@@ -60,10 +60,11 @@ mod tests {
             let params = Params { past: 1, motion, ..Params::of(Variant::TwoRound, 25.0, channels) };
             let plan = Plan::new(&params, (640, 480), 255.0, &vec![25.0; channels]).unwrap();
             let pool = PoolShape::new(&plan, true, &limits);
+            let pooled = program::Pooled { guided: true, counted: true, fresh: None };
             let shape = BoxShape::restoring(plan.restore.square);
             for program in [
                 program::frames(&plan),
-                program::pool(&plan, &pool, true, true, SampleFormat::F32),
+                program::pool(&plan, &pool, pooled, SampleFormat::F32),
                 program::restore(&shape, true, true, SampleFormat::U8),
             ] {
                 for arch in ["sm_80", "sm_90"] {

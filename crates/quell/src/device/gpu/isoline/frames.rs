@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::shape::PoolShape;
 use super::{average, lines, program, rounds};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
@@ -63,6 +64,8 @@ pub(crate) struct Frames<R: Runtime> {
     pub(super) filtered: usize,
     /// The frame that is filtered is an average.
     averaged: bool,
+    /// The last frame is still as it was sent: the first pooling makes floats of it.
+    is_fresh: bool,
 }
 
 impl<R: Runtime> Frames<R> {
@@ -89,8 +92,21 @@ impl<R: Runtime> Frames<R> {
         let memory = Some(memory);
         let (plan, frames) = (plan.clone(), VecDeque::new());
         let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
-        let (filtered, averaged) = (0, false);
-        Ok(Self { runtime, library, kept, plan, memory, format, exact, near, frames, filtered, averaged })
+        let (filtered, averaged, is_fresh) = (0, false, false);
+        Ok(Self {
+            runtime,
+            library,
+            kept,
+            plan,
+            memory,
+            format,
+            exact,
+            near,
+            frames,
+            filtered,
+            averaged,
+            is_fresh,
+        })
     }
 
     pub(super) fn memory(&self) -> &Memory<R> {
@@ -225,10 +241,24 @@ impl<R: Runtime> Frames<R> {
         clock.lap(&self.runtime, self.queue(), "ingest")
     }
 
-    /// Once more, of the last frame.
-    pub(super) fn ingest_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+    /// The last frame has come: its samples become floats now, or with the first pooling.
+    pub(super) fn arrive(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
         clock.lap(&self.runtime, self.queue(), UPLOAD)?;
+        let guided = false;
+        let alone = !self.plan.variant.is_blind() && !self.plan.averages();
+        self.is_fresh = alone && !PoolShape::new(&self.plan, guided, self.runtime.limits()).direct;
+        if self.is_fresh { Ok(()) } else { self.settle(clock) }
+    }
+
+    /// Makes floats of the last frame.
+    fn settle(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.is_fresh = false;
         self.frames.back().map_or(Ok(()), |frame| self.ingest(frame, clock))
+    }
+
+    /// The type of the frame's samples, if they are still as they were sent.
+    pub(super) fn fresh(&self) -> Option<SampleFormat> {
+        self.is_fresh.then_some(self.format)
     }
 
     /// Filters the oldest frame into the buffer of the result, as samples of this type.
@@ -242,9 +272,13 @@ impl<R: Runtime> Frames<R> {
         if self.plan.variant.is_blind() {
             lines::filter(self, to, clock)?;
         } else {
+            if self.is_fresh && self.filtered + 1 != self.frames.len() {
+                self.settle(clock)?;
+            }
             self.averaged = false;
             self.averaged = average::average(self, clock)?;
             rounds::filter(self, to, clock)?;
+            self.is_fresh = false;
         }
         clock.lap(&self.runtime, self.queue(), KERNELS)?;
         control.check()?;
@@ -252,6 +286,9 @@ impl<R: Runtime> Frames<R> {
     }
 
     fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
+        if self.is_fresh {
+            self.settle(&mut Clock::off())?;
+        }
         self.format = one_format(frame.planes.iter().map(Samples::format));
         let bytes = 4 * self.frame_planes() * self.pixels();
         let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
@@ -260,9 +297,8 @@ impl<R: Runtime> Frames<R> {
         memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
         let mut planes = memory.spare.pop().unwrap_or_default();
         planes.get(bytes, |n| self.runtime.alloc(n))?;
-        self.ingest(&planes, &mut Clock::off())?;
         self.frames.push_back(planes);
-        Ok(())
+        self.arrive(&mut Clock::off())
     }
 
     fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
@@ -287,6 +323,7 @@ impl<R: Runtime> Frames<R> {
         self.exact = samples.first().is_some_and(lines::is_exact);
         let mut out = Plane::zeros(self.plan.width, self.plan.height);
         let mut known = || -> Result<(), Stop> {
+            self.settle(&mut Clock::off())?;
             self.make_out(1, SampleFormat::F32)?;
             lines::map(self, map)?;
             let Some(memory) = &mut self.memory else { return Ok(()) };

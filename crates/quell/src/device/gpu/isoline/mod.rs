@@ -44,15 +44,15 @@ impl<R: Runtime> Gpu<R> {
     /// Filters the last but `future` of `frames` again and again.
     pub(super) fn isoline_repeated(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Times> {
         let (control, mut all) = (Control::new(), self.isoline_frames(plan)?);
-        let Some(last) = frames.last() else {
-            return Err(Error::Shape("there is no frame to filter".into()));
+        let (Some(at), Some(last)) = (frames.len().checked_sub(1 + plan.future), frames.last()) else {
+            return Err(Error::Shape(format!("{} frames are too few", frames.len())));
         };
         frames.iter().try_for_each(|frame| all.push(frame, &control))?;
-        all.filtered = (frames.len() - 1).saturating_sub(plan.future);
+        all.filtered = at;
         let format = last.planes.first().map_or(crate::device::SampleFormat::F32, |s| s.format());
         let times = measure(repeat, |grain| {
             let mut clock = Clock::start(&*self.runtime, all.queue(), grain)?;
-            all.ingest_again(&mut clock)?;
+            all.arrive(&mut clock)?;
             all.filter(format, &mut clock, &control)?;
             self.runtime.finish(all.queue())?;
             Ok(clock.read(&*self.runtime)?)

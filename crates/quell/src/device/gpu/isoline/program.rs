@@ -77,9 +77,23 @@ pub(crate) fn ingest(from: SampleFormat) -> Program {
     program("isoline-ingest", "isoline_ingest", INGEST, from)
 }
 
+/// What a pooling has before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Pooled {
+    /// A first round.
+    pub(crate) guided: bool,
+    /// An average over frames.
+    pub(crate) counted: bool,
+    /// Nothing: samples are as they were sent, of this type.
+    pub(crate) fresh: Option<SampleFormat>,
+}
+
 /// The first pooling, or the second.
-pub(crate) fn pool(plan: &Plan, shape: &PoolShape, guided: bool, counted: bool, to: SampleFormat) -> Program {
+pub(crate) fn pool(plan: &Plan, shape: &PoolShape, what: Pooled, to: SampleFormat) -> Program {
+    let Pooled { guided, counted, fresh } = what;
     let mut p = program("isoline-pool", "isoline_pool", POOL, to);
+    p.define("INPUT", c_type(fresh.unwrap_or(SampleFormat::F32)));
+    p.define("FRESH", u8::from(fresh.is_some()));
     let patterns = &plan.patterns;
     p.define("DIRECTIONS", patterns.directions());
     p.define("SEGMENTS", plan.segments);

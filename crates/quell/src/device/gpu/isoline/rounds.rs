@@ -1,7 +1,7 @@
 //! quell's own filters: pooling, the choice of lines, what is put back; once or twice.
 
 use super::frames::Frames;
-use super::program::{self, BLUR_ITEMS, BLUR_TILE};
+use super::program::{self, BLUR_ITEMS, BLUR_TILE, Pooled};
 use super::shape::{BoxShape, PoolShape};
 use crate::Error;
 use crate::device::SampleFormat;
@@ -87,11 +87,21 @@ impl<R: Runtime> Round<'_, R> {
         let (all, plan) = (self.all, &self.all.plan);
         let (format, out) = self.target(to)?;
         let pooling = if guide.is_some() { &plan.pilot_pool } else { &plan.pool };
-        let shape = PoolShape::new(plan, guide.is_some(), all.runtime.limits());
-        let (guided, counted) = (guide.is_some(), all.counted());
-        let key = ("pool", [guided.into(), counted.into(), format as u32, 0]);
-        let loaded = all.program(key, || program::pool(plan, &shape, guided, counted, format))?;
-        let mut args = vec![all.frame()?, guide.map_or_else(|| all.frame(), |stage| all.stage(stage))?, out];
+        let guided = guide.is_some();
+        let shape = PoolShape::new(plan, guided, all.runtime.limits());
+        let fresh = all.fresh().filter(|_| !guided);
+        let what = Pooled { guided, counted: all.counted(), fresh };
+        let is_fresh = fresh.map_or(0, |f| 1 + f as u32);
+        let key = ("pool", [guided.into(), all.counted().into(), format as u32, is_fresh]);
+        let loaded = all.program(key, || program::pool(plan, &shape, what, format))?;
+        let mut args = match (fresh, guide) {
+            (Some(_), _) => {
+                let samples = || buffer(&all.memory().transfer.samples);
+                vec![samples()?, samples()?, out, all.frame()?]
+            }
+            (None, None) => vec![all.frame()?, all.frame()?, out],
+            (None, Some(stage)) => vec![all.frame()?, all.stage(stage)?, out],
+        };
         args.extend(self.size());
         // Sums of segments and levels in the unit in which a difference of 1 is too much.
         let unit = f64::from(pooling.slope).sqrt();

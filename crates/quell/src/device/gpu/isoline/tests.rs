@@ -28,7 +28,7 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
         gpu.isoline_timed(&plan(Variant::Line), &[Input { planes: &planes, guide: &[] }], 3).unwrap();
     assert_eq!(timing.total_ms.len(), 3);
     let names: Vec<&str> = timing.stages.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["upload", "ingest", "pooling", "lines", "restoring"]);
+    assert_eq!(names, ["upload", "pooling", "lines", "restoring"]);
     assert!(timing.device_bytes > 0);
     assert!(gpu.isoline_timed(&plan(Variant::Line), &[], 3).is_err(), "there is nothing to filter");
 }

@@ -86,17 +86,17 @@ impl Params {
             Variant::Pooled => Self { threshold: 6.0, blur: 0.8, ..own },
             Variant::Line => match sigma {
                 s if s <= 7.0 => Self { threshold: 18.0, blur: 0.9, window: 8, ..own },
-                s if s <= 20.0 => Self { threshold: 14.0, blur: 0.8, window: 12, ..own },
+                s if s <= 20.0 => Self { threshold: 14.0, blur: 0.8, window: 8, ..own },
                 s if s <= 40.0 => Self { threshold: 12.0, blur: 0.8, ..own },
-                _ => Self { threshold: 14.0, blur: 0.9, window: 20, max_length: 10, ..own },
+                _ => Self { threshold: 10.0, blur: 0.9, window: 20, max_length: 10, ..own },
             },
             Variant::TwoRound => match sigma {
-                s if s <= 7.0 => Self { blur: 0.6, pilot_blur: 0.7, ..own },
+                s if s <= 7.0 => Self { blur: 0.6, window: 8, pilot_blur: 0.7, ..own },
                 s if s <= 20.0 => Self { pilot_blur: 0.8, ..own },
                 s if s <= 40.0 => Self { blur: 0.8, pilot_mix: 0.7, ..own },
                 s => {
                     let strong = Self {
-                        threshold: 14.0,
+                        threshold: 10.0,
                         blur: 0.9,
                         max_length: 10,
                         pilot_mix: 0.8,

@@ -100,7 +100,7 @@ impl EngineArgs {
                 .value_parser(names([
                     ("bm3d", "block matching and 3-D filtering (Dabov et al. 2007); the best"),
                     ("nlm", "non-local means (Buades et al., Goossens et al.); video in real time"),
-                    ("isoline", "averages along isolines (Perrot et al.); the fastest on the processor"),
+                    ("isoline", "averages along isolines (Perrot et al.); the fastest"),
                 ]))
                 .default_value("bm3d")
                 .help("Denoising method"),

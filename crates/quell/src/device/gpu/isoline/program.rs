@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::shape::{BoxShape, PoolShape, unrolled};
+use super::shape::{BoxShape, PoolShape};
 use crate::device::SampleFormat;
 use crate::device::gpu::Program;
 use crate::device::gpu::transfer::c_type;
@@ -108,7 +108,7 @@ pub(crate) fn pool(plan: &Plan, shape: &PoolShape, what: Pooled, to: SampleForma
     p.define("GUIDED", u8::from(guided));
     p.define("COUNTED", u8::from(counted));
     p.define("DIRECT", u8::from(shape.direct));
-    p.define("UNROLLED", u8::from(unrolled(plan)));
+    p.define("UNROLLED", u8::from(shape.unrolled));
     p
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn choose(plan: &Plan, shape: &BoxShape, second: bool) -> Program {
     p.define("GROUP", shape.group);
     p.define("CHANNELS", plan.channels());
     p.define("SECOND", u8::from(second));
-    p.define("UNROLLED", u8::from(unrolled(plan)));
+    p.define("UNROLLED", u8::from(shape.unrolled));
     p
 }
 

@@ -8,9 +8,11 @@ const LOCAL_BYTES: usize = 48 * 1024;
 /// Segments of more pixels are gone through in loops: code for each of them would be too much.
 const MOST_UNROLLED: usize = 5;
 
-/// Whether offsets become constants of the code.
-pub(crate) fn unrolled(plan: &Plan) -> bool {
-    plan.segment_pixels() <= MOST_UNROLLED && plan.segments <= 4
+/// Whether offsets become constants of the code. Compilers for processors take long over that, and nothing is gained; the
+/// emulator, which has tensor cores, stands for a GPU.
+fn unrolled(plan: &Plan, limits: &Limits) -> bool {
+    let short = plan.segment_pixels() <= MOST_UNROLLED && plan.segments <= 4;
+    short && (limits.tensor || !limits.is_cpu)
 }
 
 /// A work-group of the pooling kernel.
@@ -24,15 +26,18 @@ pub(crate) struct PoolShape {
     pub(crate) reach: usize,
     /// Samples are taken from global memory.
     pub(crate) direct: bool,
+    /// Offsets are constants of the code.
+    pub(crate) unrolled: bool,
 }
 
 impl PoolShape {
     pub(crate) fn new(plan: &Plan, guided: bool, limits: &Limits) -> Self {
         let reach = (plan.patterns.length() * plan.segments + plan.thickness / 2).max(2);
         let planes = plan.channels() + usize::from(guided);
-        let shape = |strip| Self { columns: 64, rows: 4 * strip, strip, reach, direct: false };
+        let unrolled = unrolled(plan, limits);
+        let shape = |strip| Self { columns: 64, rows: 4 * strip, strip, reach, direct: false, unrolled };
         let room = limits.local_bytes.min(LOCAL_BYTES);
-        let strips = if unrolled(plan) { [4, 2, 1] } else { [1; 3] };
+        let strips = if unrolled { [4, 2, 1] } else { [1; 3] };
         let fits = strips.map(shape).into_iter().find(|s| s.local(planes) <= room);
         fits.unwrap_or(Self { direct: true, ..shape(1) })
     }
@@ -57,14 +62,16 @@ pub(crate) struct BoxShape {
     pub(crate) strips: usize,
     /// Directions at a time.
     pub(crate) group: usize,
+    /// Offsets are constants of the code.
+    pub(crate) unrolled: bool,
 }
 
 impl BoxShape {
     /// The best for choosing lines; `None` where local memory has no room.
     pub(crate) fn choosing(plan: &Plan, square: Square, second: bool, limits: &Limits) -> Option<Self> {
-        let lines = plan.patterns.directions() / 2;
+        let (lines, unrolled) = (plan.patterns.directions() / 2, unrolled(plan, limits));
         // What was measured to be the quickest: registers hold a strip of every direction and kind.
-        let (groups, strip): (&[usize], usize) = match (unrolled(plan), second) {
+        let (groups, strip): (&[usize], usize) = match (unrolled, second) {
             (true, false) => (&[8, 4, 2, 1], 8),
             (true, true) => (&[8, 4, 2, 1], if square.cell > 4 { 8 } else { 4 }),
             (false, _) => (&[1], 8),
@@ -72,8 +79,9 @@ impl BoxShape {
         let room = limits.local_bytes.min(LOCAL_BYTES);
         let kinds = 1 + usize::from(second);
         let groups = groups.iter().filter(|&&group| lines.is_multiple_of(group));
-        let mut shapes =
-            groups.flat_map(|&group| [2, 1].map(|strips| Self { square, columns: 64, strip, strips, group }));
+        let mut shapes = groups.flat_map(|&group| {
+            [2, 1].map(|strips| Self { square, columns: 64, strip, strips, group, unrolled })
+        });
         let local = |s: &Self| {
             let (wide, high) = s.tile();
             let reach = square.margin + plan.patterns.length();
@@ -87,7 +95,7 @@ impl BoxShape {
 
     /// The best for putting back.
     pub(crate) fn restoring(square: Square) -> Self {
-        Self { square, columns: 64, strip: 8, strips: 4, group: 1 }
+        Self { square, columns: 64, strip: 8, strips: 4, group: 1, unrolled: true }
     }
 
     /// Columns and rows of pixels, whole cells of them.

@@ -49,7 +49,7 @@ impl Denoiser {
         let frame = frame.into();
         let (sigma, _) = self.noise(&frame)?;
         let sigma = sigma.max(LEAST_NOISE * frame.white());
-        let resolved = self.plan(sigma, &shape(&frame, Guide::Own))?;
+        let resolved = self.plan(sigma, &shape(self.spec.method, &frame, Guide::Own))?;
         let Job::Isoline { plan, .. } = &resolved.job else { return Err(no_isolines()) };
         let values = if frame.channels() == 3 {
             let channels = ISOLINE_COLORS.forward(frame.planes());

@@ -110,7 +110,7 @@ impl Denoiser {
         if sigma <= 0.0 {
             return Ok(None);
         }
-        Ok(Some(self.plan(sigma, &shape(&frame, guide))?))
+        Ok(Some(self.plan(sigma, &shape(self.spec.method, &frame, guide))?))
     }
 
     /// The noise of a picture, as given or as estimated, and what patches are to be compared on.
@@ -209,14 +209,15 @@ impl Denoiser {
     }
 }
 
-fn shape(frame: &FrameView<'_>, guide: Guide) -> Shape {
+fn shape(method: Method, frame: &FrameView<'_>, guide: Guide) -> Shape {
     Shape {
         width: frame.width(),
         height: frame.height(),
         channels: frame.channels(),
         guide,
         white: frame.white(),
-        range: frame.range(),
+        // Only BM3D asks for it.
+        range: if let Method::Bm3d(_) = method { frame.range() } else { (0.0, frame.white()) },
     }
 }
 

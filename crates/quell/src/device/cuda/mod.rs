@@ -189,6 +189,30 @@ pub(crate) fn compile_only(program: &Program, arch: &str) -> GpuResult<(Vec<u8>,
     Ok((compiled.binary, compiled.log))
 }
 
+/// What programs take on some architectures. They must compile, keep everything in registers, and get by with the shared
+/// memory that needs no asking. Nothing where there is no NVRTC.
+#[cfg(test)]
+pub(crate) fn lean(programs: &[Program], archs: &[&str]) -> Vec<ptxas::Usage> {
+    let mut all = Vec::new();
+    for (program, arch) in programs.iter().flat_map(|p| archs.iter().map(move |arch| (p, arch))) {
+        let log = match compile_only(program, arch) {
+            Ok((_, log)) => log,
+            Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
+            Err(e) => {
+                println!("skipped: {e}");
+                return all;
+            }
+        };
+        for kernel in usage(&log) {
+            println!("{} {kernel}", program.name);
+            let fits = kernel.stack == 0 && kernel.spill_stores == 0 && kernel.shared <= 48 * 1024;
+            assert!(fits, "{kernel} with {:?}", program.defines);
+            all.push(kernel);
+        }
+    }
+    all
+}
+
 /// Options that are the same for every program. The last one puts registers and spills into the log.
 const OPTIONS: [&str; 3] = ["--std=c++17", "-default-device", "--ptxas-options=-v"];
 

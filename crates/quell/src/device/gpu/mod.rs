@@ -75,6 +75,20 @@ pub(crate) struct Limits {
     pub(crate) is_cpu: bool,
 }
 
+#[cfg(test)]
+impl Limits {
+    /// Those of a large GPU, with so much local memory.
+    pub(crate) fn large(local_kilobytes: usize) -> Self {
+        Self {
+            local_bytes: local_kilobytes << 10,
+            memory_bytes: 8 << 30,
+            units: 100,
+            tensor: true,
+            is_cpu: false,
+        }
+    }
+}
+
 /// A program to build: sources in order, and the constants baked into it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {

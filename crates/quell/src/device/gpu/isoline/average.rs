@@ -47,38 +47,26 @@ pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> 
 mod tests {
     use super::*;
     use crate::device::SampleFormat;
-    use crate::device::cuda::{compile_only, usage};
+    use crate::device::cuda::lean;
+    use crate::device::gpu::Limits;
     use crate::device::gpu::isoline::shape::{BoxShape, PoolShape};
-    use crate::device::gpu::{GpuError, Limits};
     use crate::isoline::{Params, Plan, Variant};
 
     #[test]
     fn kernels_compile_and_do_not_spill() {
-        let limits =
-            Limits { local_bytes: 227 << 10, memory_bytes: 8 << 30, units: 100, tensor: true, is_cpu: false };
+        let limits = Limits::large(227);
         for (channels, motion) in [(1, 16), (3, 32), (1, 0)] {
             let params = Params { past: 1, motion, ..Params::of(Variant::TwoRound, 25.0, channels) };
             let plan = Plan::new(&params, (640, 480), 255.0, &vec![25.0; channels]).unwrap();
             let pool = PoolShape::new(&plan, true, &limits);
             let pooled = program::Pooled { guided: true, counted: true, fresh: None };
             let shape = BoxShape::restoring(plan.restore.square);
-            for program in [
+            let programs = [
                 program::frames(&plan),
                 program::pool(&plan, &pool, pooled, SampleFormat::F32),
                 program::restore(&shape, true, true, SampleFormat::U8),
-            ] {
-                for arch in ["sm_80", "sm_90"] {
-                    let log = match compile_only(&program, arch) {
-                        Ok((_, log)) => log,
-                        Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
-                        Err(e) => return println!("skipped: {e}"),
-                    };
-                    for kernel in usage(&log) {
-                        println!("{} {kernel}", program.name);
-                        assert!(kernel.spill_stores == 0, "{}: {kernel}", program.name);
-                    }
-                }
-            }
+            ];
+            lean(&programs, &["sm_80", "sm_90"]);
         }
     }
 }

@@ -4,12 +4,12 @@
 use super::program::{self, Pooled};
 use super::shape::{BoxShape, PoolShape};
 use crate::device::SampleFormat::{F32, U8};
-use crate::device::cuda::{compile_only, usage};
-use crate::device::gpu::{GpuError, Limits, Program};
+use crate::device::cuda::lean;
+use crate::device::gpu::{Limits, Program};
 use crate::isoline::{Params, Plan, Profile};
 
 fn limits() -> Limits {
-    Limits { local_bytes: 227 << 10, memory_bytes: 8 << 30, units: 100, tensor: true, is_cpu: false }
+    Limits::large(227)
 }
 
 /// The kernels of both rounds.
@@ -34,18 +34,7 @@ fn programs(plan: &Plan) -> Vec<Program> {
 fn kernels_compile_and_do_not_spill() {
     for params in [Profile::Normal.params(25.0, 1), Profile::Fast.params(60.0, 1)] {
         let plan = Plan::new(&params, (640, 480), 255.0, &[25.0]).unwrap();
-        for program in programs(&plan) {
-            let log = match compile_only(&program, "sm_90") {
-                Ok((_, log)) => log,
-                Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
-                Err(e) => return println!("skipped: {e}"),
-            };
-            for kernel in usage(&log) {
-                println!("{} {kernel}", program.name);
-                let fits = kernel.stack == 0 && kernel.spill_stores == 0;
-                assert!(fits && kernel.shared <= 48 * 1024, "{kernel} with {:?}", program.defines);
-            }
-        }
+        lean(&programs(&plan), &["sm_90"]);
     }
 }
 

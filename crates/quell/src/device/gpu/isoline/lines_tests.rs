@@ -115,13 +115,12 @@ mod compile {
     use super::super::lines::{NEAR, Programs, Strips};
     use super::*;
     use crate::device::SampleFormat;
-    use crate::device::cuda::{compile_only, usage};
-    use crate::device::gpu::{GpuError, Limits, Program};
+    use crate::device::cuda::lean;
+    use crate::device::gpu::{Limits, Program};
 
     /// The kernels of a plan, as they run on a large GPU.
     fn programs(plan: &Plan, exact: bool) -> Vec<Program> {
-        let limits =
-            Limits { local_bytes: 227 << 10, memory_bytes: 8 << 30, units: 100, tensor: true, is_cpu: false };
+        let limits = Limits::large(227);
         let p = Programs { plan, exact, near: NEAR, map: None, to: SampleFormat::U8 };
         vec![p.segments(&Strips::new(plan, &limits)), p.follow(), p.star(), p.deviation(&limits)]
     }
@@ -147,20 +146,8 @@ mod compile {
         ];
         for (params, channels, exact) in cases {
             let plan = Plan::new(&params, (640, 480), 255.0, &vec![25.0; channels]).unwrap();
-            for program in programs(&plan, exact) {
-                for arch in ["sm_80", "sm_90"] {
-                    let log = match compile_only(&program, arch) {
-                        Ok((_, log)) => log,
-                        Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
-                        Err(e) => return println!("skipped: {e}"),
-                    };
-                    for kernel in usage(&log) {
-                        println!("{} {kernel}", program.name);
-                        let fits = kernel.stack == 0 && kernel.spill_stores == 0 && kernel.registers <= 128;
-                        assert!(fits && kernel.shared <= 48 * 1024, "{kernel} with {params:?}");
-                    }
-                }
-            }
+            let all = lean(&programs(&plan, exact), &["sm_80", "sm_90"]);
+            assert!(all.iter().all(|kernel| kernel.registers <= 128), "{params:?}");
         }
     }
 }

@@ -4,13 +4,9 @@
 use super::program;
 use super::setup::{Average, Setup};
 use crate::device::SampleFormat::{self, F32, U8};
-use crate::device::cuda::{compile_only, usage};
-use crate::device::gpu::{GpuError, Limits, Program};
+use crate::device::cuda::lean;
+use crate::device::gpu::{Limits, Program};
 use crate::nlm::{Center, Params, Plan, Profile, Weight};
-
-fn limits(kilobytes: usize) -> Limits {
-    Limits { local_bytes: kilobytes << 10, memory_bytes: 8 << 30, units: 100, tensor: true, is_cpu: false }
-}
 
 fn plan(params: &Params, channels: usize, guides: usize) -> Plan {
     Plan::new(params, (640, 480), channels, guides, 255.0, 25.0).unwrap()
@@ -37,7 +33,7 @@ fn there_is_a_shape_for_every_plan() {
                     let params = Params { patch, search, patchwise, ..base.clone() };
                     let plan = plan(&params, channels, guides);
                     for format in [U8, F32] {
-                        let setup = Setup::new(&plan, format, &limits(kilobytes));
+                        let setup = Setup::new(&plan, format, &Limits::large(kilobytes));
                         assert!(setup.is_ok(), "{plan:?} in {kilobytes} KB: {:?}", setup.err());
                     }
                 }
@@ -49,7 +45,7 @@ fn there_is_a_shape_for_every_plan() {
 #[test]
 fn bytes_have_their_own_kernel() {
     let plan = plan(&Profile::Fast.params(25.0, 1), 1, 0);
-    let average = |format| Setup::new(&plan, format, &limits(227)).unwrap().average;
+    let average = |format| Setup::new(&plan, format, &Limits::large(227)).unwrap().average;
     assert!(matches!(average(U8), Average::Bytes(_)));
     assert!(matches!(average(F32), Average::General(_)));
 }
@@ -74,19 +70,6 @@ fn kernels_compile_and_do_not_spill() {
     ];
     for (params, channels, guides, format) in cases {
         let plan = plan(&params, channels, guides);
-        for program in programs(&plan, format, &limits(227)) {
-            for arch in ["sm_80", "sm_90"] {
-                let log = match compile_only(&program, arch) {
-                    Ok((_, log)) => log,
-                    Err(e @ GpuError::Compile { .. }) => panic!("{e}"),
-                    Err(e) => return println!("skipped: {e}"),
-                };
-                for kernel in usage(&log) {
-                    println!("{} {kernel}", program.name);
-                    let fits = kernel.stack == 0 && kernel.spill_stores == 0;
-                    assert!(fits && kernel.shared <= 48 * 1024, "{kernel} with {:?}", program.defines);
-                }
-            }
-        }
+        lean(&programs(&plan, format, &Limits::large(227)), &["sm_80", "sm_90"]);
     }
 }

@@ -112,7 +112,7 @@ struct Measured {
 impl Clip {
     fn new(path: &Path, sigma: f32, sample: SampleFormat, seed: u64) -> anyhow::Result<Self> {
         let mut reader = VideoReader::open(path, &VideoReadOptions::default())
-            .with_context(|| format!("cannot read {}", path.display()))?;
+            .with_context(|| format!("cannot read {}", crate::report::name(path)))?;
         let stored = reader.info().format;
         let (mut clean, mut frame) = (Vec::new(), stored.frame());
         while reader.next(&mut frame)? {

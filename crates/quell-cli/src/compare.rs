@@ -10,7 +10,7 @@ use crate::args::CompareArgs;
 use crate::expand::expand;
 use crate::failure::{self, Exit, Failure};
 use crate::reading::Reader;
-use crate::report::{count, name};
+use crate::report::{self, count, name};
 use crate::table::{Cell, Table};
 
 const COLUMNS: [&str; 11] = [
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<Exit> {
     let expanded = expand(&args.others, false);
     let mut table = Table::new(&COLUMNS);
     let mut exit = Exit::Done;
+    expanded.notes.iter().for_each(|note| report::message(&format!("note: {note}")));
     for error in &expanded.errors {
         exit = failure::report(error);
     }
@@ -58,7 +59,7 @@ fn add(table: &mut Table, clean: &[Page], path: &Path, reader: &Reader) -> anyho
         // SSIM is not defined for pictures smaller than its window.
         let s = ssim(&a.frame, &b.frame).ok();
         let mut row = vec![
-            Cell::Text(name(path)),
+            Cell::File(path.to_owned()),
             if clean.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
             Cell::Flag(p.all == f64::INFINITY),
         ];

@@ -8,6 +8,7 @@ use quell_io::ReadOptions;
 
 use crate::args::{EngineArgs, Known};
 use crate::failure::{Failure, message};
+use crate::report::name;
 
 /// What the flags ask for.
 pub(crate) fn read(args: &EngineArgs) -> anyhow::Result<Correlation> {
@@ -41,6 +42,6 @@ fn source<T>(
         Some(Known::Auto) => Ok(Some(None)),
         Some(Known::File(path)) => load(path)
             .map(|v| Some(Some(v)))
-            .map_err(|e| Failure::usage(format!("{flag} {}: {}", path.display(), message(&e))).into()),
+            .map_err(|e| Failure::usage(format!("{flag} {}: {}", name(path), message(&e))).into()),
     }
 }

@@ -38,7 +38,8 @@ pub(crate) fn run(args: &DegradeArgs) -> anyhow::Result<Exit> {
     if let (Some(path), Some(page)) = (&args.psd, source.picture.pages.first()) {
         write_psd(path, &noise, page).with_context(|| format!("cannot write {}", name(path)))?;
     }
-    let remarks = quell_io::write(&args.output, &source.picture, &WriteOptions::default())
+    let writing = WriteOptions { source: Some(args.clean.clone()), ..WriteOptions::default() };
+    let remarks = quell_io::write(&args.output, &source.picture, &writing)
         .with_context(|| format!("cannot write {}", name(&args.output)))?;
     for remark in remarks {
         report::message(&format!("note: {}: {remark}", name(&args.output)));

@@ -1,6 +1,8 @@
 //! `quell IN…`: every picture or clip read, filtered and written, one line each; a bad one does not stop the others.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -8,19 +10,21 @@ use quell::isoline::Map;
 use quell::{Cancel, Control, Error, device};
 use quell_io::video::VideoKind;
 use quell_io::{Format, Metadata, Page, SampleType, WriteOptions};
-use serde::Serialize;
 
 use crate::args::DenoiseArgs;
+use crate::batch::{Batch, Done, Found, Made, Tally};
+use crate::done::{self, Before, Records};
 use crate::engine::Engine;
 use crate::expand::expand;
 use crate::failure::{self, EXTENSIONS, Exit, Failure};
 use crate::job::{self, Job, Target};
 use crate::nan;
 use crate::order::in_order;
+use crate::plans;
 use crate::progress::{Bars, PictureBar};
 use crate::reading::{Reader, Source};
-use crate::report::{self, count, name};
-use crate::video::{self, Clip, ClipOptions};
+use crate::report::{count, name};
+use crate::video::{self, ClipOptions};
 
 /// Runs the command.
 pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
@@ -28,7 +32,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     let reader = Reader::new(&args.reading);
     if args.print_plan {
         let paths = expanded.sources.iter().map(|s| &*s.path);
-        return print_plans(paths, &Engine::new(&args.engine)?, &reader, expanded.errors);
+        return plans::print(paths, &Engine::new(&args.engine)?, &reader, expanded.errors);
     }
     let target = match &args.output {
         Some(out) => Target::To(out.clone()),
@@ -37,7 +41,11 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     };
     // What the command line gets wrong is said before a device is started.
     Engine::check(&args.engine)?;
-    let jobs = job::plan(&expanded, &target, args.force)?;
+    let records = Records::new(args);
+    let before = |input: &Path, output: &Path| {
+        if args.force { Before::Nothing } else { records.before(input, output) }
+    };
+    let jobs = job::plan(&expanded, &target, before)?;
     check_map(args, &jobs.list)?;
     if args.json && jobs.list.iter().any(|j| j.output.as_os_str() == "-") {
         return Err(Failure::usage("--json prints on standard output, where the clip goes").into());
@@ -65,6 +73,8 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         quiet: args.quiet,
         clips: ClipOptions::default(),
         map: args.map,
+        records: jobs.batch.then_some(records),
+        unrecorded: OnceLock::new(),
     };
     if let Some(quality) = args.jpeg_quality {
         work.writing.jpeg_quality = quality;
@@ -72,9 +82,15 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     work.clips.set(args, &work.writing);
     let what = if jobs.list.iter().any(|j| j.clip) { "file" } else { "picture" };
     let mut batch = Batch { bars: &bars, quiet: args.quiet, json: args.json, what, tally: Tally::default() };
+    expanded.notes.iter().for_each(|note| batch.say(&format!("note: {note}")));
     for error in expanded.errors {
         batch.fail(&error);
     }
+    // What an earlier run left behind where nothing is to be written any more.
+    let folders: HashSet<&Path> = jobs.list.iter().filter_map(|j| j.output.parent()).collect();
+    folders
+        .into_iter()
+        .for_each(|f| quell_io::remove_stale(if f.as_os_str().is_empty() { ".".as_ref() } else { f }));
     let filter = |job: &Job| (!job.finished).then(|| failure::guard(|| work.filter(job)));
     in_order(&jobs.list, lanes.min(left), filter, |job, result| batch.take(job, result))?;
     bars.clear();
@@ -82,27 +98,10 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         batch.say(&format!("interrupted, {} done", count(batch.tally.done, what)));
         return Err(interrupted);
     }
-    batch.summary(jobs.own);
-    Ok(if batch.tally.failures.is_empty() { Exit::Done } else { Exit::Failed })
-}
-
-/// What became of the pictures.
-#[derive(Debug, Default)]
-struct Tally {
-    done: usize,
-    skipped: usize,
-    failures: Vec<String>,
-    interrupted: Option<anyhow::Error>,
-}
-
-/// What is said of the pictures, in the order of the inputs.
-struct Batch<'a> {
-    bars: &'a Bars,
-    quiet: bool,
-    json: bool,
-    /// What the inputs are called.
-    what: &'static str,
-    tally: Tally,
+    if let Some(why) = work.unrecorded.get() {
+        batch.say(&format!("note: {why}: the next run does these files again"));
+    }
+    Ok(batch.end(jobs.own))
 }
 
 /// What is done with every picture; several threads may do it.
@@ -118,147 +117,29 @@ struct Work<'a> {
     clips: ClipOptions,
     /// Written instead of the result.
     map: Option<Map>,
-}
-
-/// What `--json` prints of a picture. Width, height and channels are those of its first page.
-#[derive(Debug, Default, Serialize)]
-struct Record {
-    input: String,
-    output: String,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(flatten)]
-    found: Option<Done>,
-}
-
-/// What is known of an input that is done.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Done {
-    Picture(Found),
-    Clip(Box<Clip>),
-}
-
-impl Done {
-    /// The line for the user.
-    fn describe(&self, job: &Job) -> String {
-        match self {
-            Self::Picture(found) => describe(job, found),
-            Self::Clip(clip) => clip.describe(job),
-        }
-    }
-
-    /// Remarks that were not said before.
-    fn notes(&self) -> &[String] {
-        match self {
-            Self::Picture(found) => &found.notes,
-            Self::Clip(clip) => &clip.notes[clip.said..],
-        }
-    }
-}
-
-/// What was found out about a picture.
-#[derive(Debug, Serialize)]
-struct Found {
-    width: usize,
-    height: usize,
-    channels: usize,
-    pages: usize,
-    /// Noise of the first page on the 0..255 scale; nothing if there is none.
-    sigma: Option<f32>,
-    /// Noise of every page.
-    sigmas: Vec<Option<f32>>,
-    estimated: bool,
-    method: String,
-    profile: String,
-    device: String,
-    /// The map that was written instead of the result.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    map: Option<&'static str>,
-    seconds: f64,
-    notes: Vec<String>,
-}
-
-impl Batch<'_> {
-    /// Reports one picture; no result: it was done before. An error here ends the batch.
-    fn take(&mut self, job: &Job, result: Option<anyhow::Result<Done>>) -> anyhow::Result<()> {
-        let mut record = Record { input: name(&job.input), output: name(&job.output), ..Record::default() };
-        match result {
-            // Pictures behind the interrupted one may be done, if several were in work: they are reported.
-            None if self.tally.interrupted.is_some() => return Ok(()),
-            None => {
-                self.tally.skipped += 1;
-                record.status = "skipped";
-            }
-            Some(Ok(found)) => {
-                self.tally.done += 1;
-                self.say(&found.describe(job));
-                for note in found.notes() {
-                    self.say(&format!("note: {}: {note}", job.input.display()));
-                }
-                record.status = "done";
-                record.found = Some(found);
-            }
-            Some(Err(e)) if failure::is_cancelled(&e) => {
-                self.tally.interrupted.get_or_insert(e);
-                return Ok(());
-            }
-            // The reader of standard output has seen enough.
-            Some(Err(e)) if job.output.as_os_str() == "-" && failure::is_broken_pipe(&e) => return Err(e),
-            Some(Err(e)) => {
-                record.status = "failed";
-                record.error = Some(failure::message(&e));
-                self.fail(&e.context(name(&job.input)));
-            }
-        }
-        if self.json { report::json(&record) } else { Ok(()) }
-    }
-
-    fn say(&self, line: &str) {
-        if !self.quiet {
-            self.bars.message(line);
-        }
-    }
-
-    fn fail(&mut self, error: &anyhow::Error) {
-        let what = failure::message(error);
-        self.bars.message(&report::error_text(&what, failure::hint(error).as_deref()));
-        self.tally.failures.push(what);
-    }
-
-    /// The end of a batch: what was left out and what went wrong.
-    fn summary(&self, own: usize) {
-        if own > 0 {
-            self.say(&format!("{} of quell left out", count(own, "result")));
-        }
-        let Tally { done, skipped, failures, .. } = &self.tally;
-        if *skipped > 0 {
-            let (output, input) =
-                if *skipped == 1 { ("output is", "input") } else { ("outputs are", "inputs") };
-            self.say(&format!("{skipped} skipped: {output} newer than {input}, --force redoes"));
-        }
-        let all = done + skipped + failures.len();
-        if all < 2 {
-            return;
-        }
-        if failures.is_empty() && *done == 0 {
-            return;
-        }
-        if failures.is_empty() {
-            self.say(&format!("{} done", count(*done, self.what)));
-            return;
-        }
-        self.bars.message(&format!("{} of {} failed:", failures.len(), count(all, self.what)));
-        for failure in failures {
-            self.bars.message(&format!("  {failure}"));
-        }
-    }
+    /// What is done is recorded here.
+    records: Option<Records>,
+    /// Why something could not be recorded.
+    unrecorded: OnceLock<String>,
 }
 
 impl Work<'_> {
-    /// Reads, filters and writes one picture or clip.
+    /// Reads, filters, writes and records one picture or clip.
     fn filter(&self, job: &Job) -> anyhow::Result<Done> {
+        // Before it is read: whatever changes it later makes it another one.
+        let input = self.records.as_ref().and_then(|_| done::identity(&job.input));
+        let made = self.make(job)?;
+        if let (Some(records), Some(input)) = (&self.records, input)
+            && let Err(e) = records.add(input, &job.output)
+        {
+            let folder = job.output.parent().unwrap_or(Path::new("."));
+            let e = failure::message(&e.into());
+            self.unrecorded.get_or_init(|| format!("cannot record what was done in {}: {e}", name(folder)));
+        }
+        Ok(made)
+    }
+
+    fn make(&self, job: &Job) -> anyhow::Result<Done> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
@@ -272,7 +153,7 @@ impl Work<'_> {
 
     fn picture(&self, job: &Job) -> anyhow::Result<Found> {
         let started = Instant::now();
-        let Source { mut picture, holes } = self.reader.read(&job.input)?;
+        let Source { mut picture, holes, changed } = self.reader.read(&job.input)?;
         check_output(job, self.create)?;
         let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
         let pages = picture.pages.len();
@@ -289,9 +170,11 @@ impl Work<'_> {
             profile: self.engine.profile().to_owned(),
             device: String::new(),
             map: self.map.map(Map::name),
+            made: Made::Filtered,
             seconds: 0.0,
             notes: std::mem::take(&mut picture.notes),
         };
+        let read = found.notes.len();
         let coarse = self.engine.coarse_noise(&first.frame);
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
@@ -319,9 +202,18 @@ impl Work<'_> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
-        let remarks = quell_io::write(&job.output, &picture, &self.writing)
-            .with_context(|| format!("cannot write {}", job.output.display()))?;
-        found.notes.extend(remarks);
+        let clean = self.map.is_none() && found.sigmas.iter().all(Option::is_none);
+        let cannot = || format!("cannot write {}", name(&job.output));
+        if clean && !changed && Format::from_path(&job.output) == Some(picture.format) {
+            quell_io::copy(&job.input, &job.output).with_context(cannot)?;
+            found.made = if job.input == job.output { Made::Kept } else { Made::Copied };
+            // What was to be said of reading does not concern a copy.
+            found.notes.drain(..read);
+        } else {
+            let writing = WriteOptions { source: Some(job.input.clone()), ..self.writing.clone() };
+            found.notes.extend(quell_io::write(&job.output, &picture, &writing).with_context(cannot)?);
+            found.made = if clean { Made::Converted } else { Made::Filtered };
+        }
         found.seconds = started.elapsed().as_secs_f64();
         Ok(found)
     }
@@ -360,9 +252,7 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
             .hint("add --method isoline"));
     }
     match jobs.iter().find(|j| j.clip) {
-        Some(clip) => {
-            Err(Failure::usage(format!("{flag} is for pictures; {} is a clip", clip.input.display())))
-        }
+        Some(clip) => Err(Failure::usage(format!("{flag} is for pictures; {} is a clip", name(&clip.input)))),
         None => Ok(()),
     }
 }
@@ -388,100 +278,9 @@ fn check_output(job: &Job, create: bool) -> anyhow::Result<()> {
     let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if create {
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+            .with_context(|| format!("cannot create the folder {}", name(folder)))?;
     } else if !folder.is_dir() {
-        return Err(Failure::new(format!("cannot write {}: no such folder", output.display())).into());
+        return Err(Failure::new(format!("cannot write {}: no such folder", name(output))).into());
     }
     Ok(())
-}
-
-/// `noisy.png: 512 x 512 grey, sigma 24.8 (estimated) -> noisy.quell.png, 0.21 s`.
-fn describe(job: &Job, found: &Found) -> String {
-    let pages = if found.pages > 1 { format!("{} pages, ", found.pages) } else { String::new() };
-    format!(
-        "{}: {pages}{}, {} -> {}, {}",
-        job.input.display(),
-        report::shape(found.width, found.height, found.channels),
-        match found.map {
-            Some(map) => format!("map of {map}"),
-            None => noise(&found.sigmas, found.estimated),
-        },
-        job.output.display(),
-        report::seconds(found.seconds)
-    )
-}
-
-/// `sigma 24.8 (estimated)`, over several pages `sigma 24.1 to 25.3 (estimated)`.
-fn noise(sigmas: &[Option<f32>], estimated: bool) -> String {
-    let known = || sigmas.iter().flatten().copied();
-    let how = if estimated { " (estimated)" } else { "" };
-    let (low, high) = (known().fold(f32::MAX, f32::min), known().fold(0.0, f32::max));
-    match known().count() {
-        0 => "no noise found, copied".to_owned(),
-        n => {
-            let (low, high) = (report::short(low), report::short(high));
-            let range = if low == high { low } else { format!("{low} to {high}") };
-            let clean = sigmas.len() - n;
-            let rest = if clean > 0 {
-                format!(", {} without noise copied", count(clean, "page"))
-            } else {
-                String::new()
-            };
-            format!("sigma {range}{how}{rest}")
-        }
-    }
-}
-
-/// `--print-plan`: the parameters of each picture as TOML, in a form that `--params` reads.
-fn print_plans<'a>(
-    paths: impl Iterator<Item = &'a Path>,
-    engine: &Engine,
-    reader: &Reader,
-    errors: Vec<anyhow::Error>,
-) -> anyhow::Result<Exit> {
-    let mut exit = Exit::Done;
-    let mut fail = |e: &anyhow::Error| {
-        report::error(&failure::message(e), failure::hint(e).as_deref());
-        exit = Exit::Failed;
-    };
-    errors.iter().for_each(&mut fail);
-    for path in paths {
-        match plans(path, engine, reader) {
-            Ok(text) => report::data(&text)?,
-            Err(e) => fail(&e.context(name(path))),
-        }
-    }
-    Ok(exit)
-}
-
-fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String> {
-    if VideoKind::of_file(path).is_some() {
-        anyhow::bail!("is a clip; --print-plan is for pictures");
-    }
-    let source = reader.read(path)?;
-    let estimated = engine.estimates();
-    let mut text = String::new();
-    for (i, page) in source.picture.pages.iter().enumerate() {
-        let frame = &page.frame;
-        let resolved = engine.denoiser(frame.white())?.resolve(frame)?;
-        let sigma = engine.noise(resolved.as_ref(), frame.white());
-        let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
-        let shape = report::shape(frame.width(), frame.height(), frame.channels());
-        text += &format!("# {}{page}: {shape}, {}\n", path.display(), noise(&[sigma], estimated));
-        if let Some(r) = resolved.filter(|_| sigma.is_some()) {
-            text += &format!(
-                "# method {}, profile {}, device {}\n",
-                engine.method(),
-                engine.profile(),
-                engine.device().name
-            );
-            text += &format!(
-                "# filtered for sigma {:.2}, {} pixels around each tile\n",
-                r.sigma255,
-                r.job.halo()
-            );
-            text += &r.job.to_toml();
-        }
-    }
-    Ok(text)
 }

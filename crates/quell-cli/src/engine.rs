@@ -10,6 +10,7 @@ use quell::{Cancel, Control, Denoiser, DenoiserBuilder, Frame, Method, Resolved,
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
+use crate::report;
 
 /// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
 const NO_NOISE: f32 = 0.1;
@@ -49,7 +50,8 @@ impl Engine {
             builder = builder.strength(strength);
         }
         if let Some(path) = &args.params {
-            let text = std::fs::read_to_string(path).with_context(|| format!("--params {}", path.display()));
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("--params {}", report::name(path)));
             builder = builder.toml(text.map_err(|e| Failure::usage(crate::failure::message(&e)))?);
         }
         for (name, value) in &args.sets {
@@ -134,8 +136,8 @@ fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
                 (None, _) if name == "profile" => {
                     format!("--profile {value}: method {} has {}", args.method, reason.replace("one of ", ""))
                 }
-                (None, Some(file)) if name == "parameter file" => format!("{}: {reason}", file.display()),
-                (None, Some(file)) => format!("{}: {name} = {value}: {reason}", file.display()),
+                (None, Some(file)) if name == "parameter file" => format!("{}: {reason}", report::name(file)),
+                (None, Some(file)) => format!("{}: {name} = {value}: {reason}", report::name(file)),
                 (None, None) => format!("{name} = {value}: {reason}"),
             };
             Failure::usage(what).into()

@@ -104,12 +104,10 @@ pub(crate) fn message(error: &anyhow::Error) -> String {
     parts.join(": ")
 }
 
-/// Without the number that the system adds to its messages.
+/// Without the number that the system adds to its messages, and without what a terminal would act upon.
 fn plain(text: &str) -> String {
-    match text.find(" (os error ") {
-        Some(at) => text[..at].to_owned(),
-        None => text.to_owned(),
-    }
+    let text = text.find(" (os error ").map_or(text, |at| &text[..at]);
+    text.lines().map(report::escaped).collect::<Vec<_>>().join("\n")
 }
 
 /// What the user can do about it, where we know.
@@ -127,6 +125,11 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
             && device != "cpu"
         {
             return Some("quell devices shows what there is; --device auto takes what works".to_owned());
+        }
+        if let Some(io) = cause.downcast_ref::<io::Error>()
+            && io.kind() == ErrorKind::FileTooLarge
+        {
+            return Some("the system or the disk limits how large files may be: see ulimit -f".to_owned());
         }
         match cause.downcast_ref()? {
             quell_io::Error::TooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),

@@ -29,8 +29,12 @@ pub(crate) fn listen() -> Cancel {
 /// Not the hang-up signal: `nohup quell …` must outlive its terminal.
 #[cfg(unix)]
 fn on_signal(act: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use std::sync::Arc;
+
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    // A file that would grow beyond its limit is an error of that file, not the end of the program.
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {
             act();

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use quell_io::Format;
 use quell_io::video::VideoKind;
 
+use crate::done::Before;
 use crate::expand::{Expanded, Source, identity};
 use crate::failure::{CLIPS, EXTENSIONS, Failure};
-use crate::report::count;
+use crate::report::{self, count};
 
 /// One picture or clip to filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +20,10 @@ pub(crate) struct Job {
     pub(crate) input: PathBuf,
     /// Written here.
     pub(crate) output: PathBuf,
-    /// The output is there and newer than the input.
+    /// The output is there, and made from this input with these settings.
     pub(crate) finished: bool,
+    /// What is there was made by quell and changed by somebody since.
+    pub(crate) changed: bool,
     /// It is a clip.
     pub(crate) clip: bool,
 }
@@ -45,10 +48,17 @@ pub(crate) struct Jobs {
     pub(crate) folder: Option<PathBuf>,
     /// Inputs that were left out because they are results of quell.
     pub(crate) own: usize,
+    /// There may be many: what was done before is left out, and what is done is recorded.
+    pub(crate) batch: bool,
 }
 
-/// Plans the outputs. `force` redoes what is finished.
-pub(crate) fn plan(expanded: &Expanded, target: &Target, force: bool) -> Result<Jobs, Failure> {
+/// Plans the outputs. `before` tells what is known of an output; in a batch what is finished is not done again. One
+/// input that was named is no batch: whoever names it wants it done.
+pub(crate) fn plan(
+    expanded: &Expanded,
+    target: &Target,
+    before: impl Fn(&Path, &Path) -> Before,
+) -> Result<Jobs, Failure> {
     let (sources, own) = without_own_outputs(&expanded.sources, target);
     let mut jobs = Jobs { own, ..Jobs::default() };
     let place: Box<dyn Fn(&Source) -> PathBuf> = match target {
@@ -64,16 +74,19 @@ pub(crate) fn plan(expanded: &Expanded, target: &Target, force: bool) -> Result<
         }
     };
     let in_place = matches!(target, Target::InPlace);
+    let many = expanded.sources.len() > 1 || expanded.sources.iter().any(|s| s.found);
+    jobs.batch = many && !in_place && (jobs.folder.is_some() || matches!(target, Target::Beside));
     for source in &sources {
         let output = place(source);
         let pipe = is_pipe(&source.path) || is_pipe(&output);
         if in_place && pipe {
             return Err(Failure::usage("--in-place: standard input cannot be overwritten"));
         }
-        let finished = !in_place && !force && !pipe && is_newer(&output, &source.path);
+        let before = if jobs.batch && !pipe { before(&source.path, &output) } else { Before::Nothing };
         let clip = VideoKind::of_file(&source.path).is_some();
         check_kinds(&source.path, clip, &output)?;
-        jobs.list.push(Job { input: source.path.clone(), output, finished, clip });
+        let (finished, changed) = (before == Before::Same, before == Before::Changed);
+        jobs.list.push(Job { input: source.path.clone(), output, finished, changed, clip });
     }
     if !in_place {
         check_collisions(&jobs.list)?;
@@ -88,11 +101,11 @@ fn is_pipe(path: &Path) -> bool {
 
 /// A clip does not become a picture, nor a picture a clip.
 fn check_kinds(input: &Path, clip: bool, output: &Path) -> Result<(), Failure> {
-    let (input, name) = (input.display(), output.display());
+    let (input, name) = (report::name(input), report::name(output));
     match (clip, VideoKind::of_name(output)) {
         (true, None) if Format::from_path(output).is_some() => {
             let (stem, extension) = (output.with_extension(""), output.extension().unwrap_or_default());
-            let many = format!("{}_%04d.{}", stem.display(), extension.display());
+            let many = format!("{}_%04d.{}", report::name(&stem), report::name(Path::new(extension)));
             Err(Failure::usage(format!("{input} is a clip, and {name} is one picture"))
                 .hint(format!("{many} writes a picture for every frame")))
         }
@@ -164,7 +177,7 @@ fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Fai
     if inputs <= 1 && !expanded.folders && !slash {
         return Ok(false);
     }
-    let name = out.display();
+    let name = report::name(out);
     if exists {
         return Err(Failure::usage(format!("-o {name}: is a file, but a folder is needed"))
             .hint("name a folder for several inputs"));
@@ -178,15 +191,13 @@ fn is_folder(out: &Path, expanded: &Expanded, inputs: usize) -> Result<bool, Fai
 
 fn check_file(out: &Path) -> Result<(), Failure> {
     if Format::from_path(out).is_none() && VideoKind::of_name(out).is_none() {
-        return Err(Failure::usage(format!("-o {}: the extension tells no picture format", out.display()))
-            .hint(format!("known extensions: {EXTENSIONS}; {CLIPS}; a folder ends in a slash")));
+        return Err(Failure::usage(format!(
+            "-o {}: the extension tells no picture format",
+            report::name(out)
+        ))
+        .hint(format!("known extensions: {EXTENSIONS}; {CLIPS}; a folder ends in a slash")));
     }
     Ok(())
-}
-
-fn is_newer(output: &Path, input: &Path) -> bool {
-    let time = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
-    matches!((time(output), time(input)), (Some(o), Some(i)) if o >= i)
 }
 
 /// No output may be an input, nor the output of another input.
@@ -195,16 +206,19 @@ fn check_collisions(jobs: &[Job]) -> Result<(), Failure> {
     let mut outputs: HashMap<PathBuf, &Path> = HashMap::new();
     for job in jobs.iter().filter(|j| !is_pipe(&j.output)) {
         let id = identity(&job.output);
-        let output = job.output.display();
+        let output = report::name(&job.output);
         if let Some(input) = inputs.get(&id) {
-            return Err(Failure::usage(format!("{output} would overwrite the input {}", input.display()))
-                .hint("name another output with -o, or say --in-place"));
+            return Err(Failure::usage(format!(
+                "{output} would overwrite the input {}",
+                report::name(input)
+            ))
+            .hint("name another output with -o, or say --in-place"));
         }
         if let Some(other) = outputs.insert(id, &job.input) {
             return Err(Failure::usage(format!(
                 "{} and {} would both be written to {output}",
-                other.display(),
-                job.input.display()
+                report::name(other),
+                report::name(&job.input)
             ))
             .hint("give each its own output folder"));
         }

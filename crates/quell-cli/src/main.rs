@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod batch;
 mod bench;
 mod clip_bench;
 mod compare;
@@ -12,6 +13,7 @@ mod correlation;
 mod degrade;
 mod denoise;
 mod devices;
+mod done;
 mod engine;
 mod expand;
 mod failure;
@@ -22,6 +24,7 @@ mod job;
 mod nan;
 mod noise;
 mod order;
+mod plans;
 mod progress;
 mod reading;
 mod report;

@@ -11,7 +11,7 @@ use crate::args::NoiseArgs;
 use crate::expand::expand;
 use crate::failure::{self, Exit};
 use crate::reading::{Reader, unit};
-use crate::report::name;
+use crate::report::{self, name};
 use crate::table::{Cell, Table};
 
 const STRENGTH: [&str; 7] = ["file", "page", "estimator", "sigma", "red", "green", "blue"];
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
     let expanded = expand(&args.inputs, args.recursive);
     let mut table = Table::new(if args.correlation { &CORRELATION } else { &STRENGTH });
     let mut exit = Exit::Done;
+    expanded.notes.iter().for_each(|note| report::message(&format!("note: {note}")));
     for error in &expanded.errors {
         exit = failure::report(error);
     }
@@ -57,7 +58,7 @@ fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Resu
         for estimator in Estimator::ALL {
             let frame = page.frame.view();
             let mut row = vec![
-                Cell::Text(name(path)),
+                Cell::File(path.to_owned()),
                 if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
                 Cell::Text(estimator.name().to_owned()),
                 Cell::number(Some(sigma(&frame, estimator)?), 2),
@@ -85,7 +86,7 @@ fn add_correlation(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::R
         let found = auto.resolve(&frame, None).with_context(|| name(path))?;
         let unit = f64::from(unit(&frame));
         let mut row = vec![
-            Cell::Text(name(path)),
+            Cell::File(path.to_owned()),
             if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
             Cell::Number(f64::from(found.sigma()) / unit, 2),
         ];

@@ -25,6 +25,8 @@ pub(crate) struct Source {
     pub(crate) picture: Picture,
     /// Per page, what to put back after filtering.
     pub(crate) holes: Vec<Holes>,
+    /// It is not what is in the file.
+    pub(crate) changed: bool,
 }
 
 impl Reader {
@@ -45,18 +47,20 @@ impl Reader {
         let mut picture = quell_io::read(path, &self.options)?;
         let pages = picture.pages.len();
         let mut holes = Vec::with_capacity(pages);
+        let mut changed = false;
         for (i, page) in picture.pages.iter_mut().enumerate() {
+            changed |= self.nan == NanPolicy::Zero && page.frame.view().check_finite().is_err();
             let found = nan::apply(&mut page.frame, self.nan);
             holes.push(if pages == 1 { found? } else { found.with_context(|| format!("page {}", i + 1))? });
         }
-        Ok(Source { picture, holes })
+        Ok(Source { picture, holes, changed })
     }
 
     /// Reads a picture, shows its remarks, and names the file in errors.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Source> {
         let source = self.read(path).with_context(|| report::name(path))?;
         for note in &source.picture.notes {
-            report::message(&format!("note: {}: {note}", path.display()));
+            report::message(&report::note(path, note));
         }
         Ok(source)
     }

@@ -69,9 +69,46 @@ pub(crate) fn seconds(s: f64) -> String {
     }
 }
 
-/// A path as text.
+/// A path as text, on one line: what a terminal would act upon, and bytes that are no text, are escaped.
 pub(crate) fn name(path: &Path) -> String {
-    path.display().to_string()
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text += &escaped(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+/// Text without control characters, line ends included, and without those that turn the direction of the rest.
+pub(crate) fn escaped(text: &str) -> String {
+    let escape = |c: char| match c {
+        '\n' => "\\n".to_owned(),
+        '\r' => "\\r".to_owned(),
+        '\t' => "\\t".to_owned(),
+        '\0'..='\x1f' | '\x7f' => format!("\\x{:02x}", u32::from(c)),
+        '\u{80}'..='\u{9f}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            format!("\\u{{{:x}}}", u32::from(c))
+        }
+        c => c.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
+/// `note: noisy.png: …`.
+pub(crate) fn note(path: &Path, note: &str) -> String {
+    format!("note: {}: {}", name(path), escaped(note))
+}
+
+/// A path for JSON: as it is, and where it is no text, what comes nearest and its bytes in hexadecimal.
+pub(crate) fn exact(path: &Path) -> (String, Option<String>) {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    match path.to_str() {
+        Some(text) => (text.to_owned(), None),
+        None => (
+            path.to_string_lossy().into_owned(),
+            Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -86,5 +123,28 @@ mod tests {
         );
         assert_eq!(seconds(125.9), "2 min 5 s");
         assert_eq!(seconds(0.213), "0.21 s");
+    }
+
+    #[test]
+    fn names_are_one_line_that_no_terminal_acts_upon() {
+        for (name_, shown) in [
+            ("a b/ü.png", "a b/ü.png"),
+            ("a\n\t\r.png", "a\\n\\t\\r.png"),
+            ("\x1b[31mred\x7f", "\\x1b[31mred\\x7f"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("gnp.\u{202e}.exe", "gnp.\\u{202e}.exe"),
+        ] {
+            assert_eq!(name(Path::new(name_)), shown);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_that_are_no_text_are_shown_escaped_and_told_exactly() {
+        use std::os::unix::ffi::OsStrExt;
+        let path = Path::new(std::ffi::OsStr::from_bytes(b"a\xff\n.png"));
+        assert_eq!(name(path), "a\\xff\\n.png");
+        assert_eq!(exact(path), ("a\u{fffd}\n.png".to_owned(), Some("61ff0a2e706e67".to_owned())));
+        assert_eq!(exact(Path::new("a\n")), ("a\n".to_owned(), None));
     }
 }

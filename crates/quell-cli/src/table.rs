@@ -1,5 +1,7 @@
 //! One table, three ways to print it: aligned text, CSV, JSON lines.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value};
 
 use crate::report;
@@ -21,6 +23,8 @@ pub(crate) enum Style {
 pub(crate) enum Cell {
     /// Words.
     Text(String),
+    /// A file.
+    File(PathBuf),
     /// A number, printed for people with this many decimals.
     Number(f64, usize),
     /// A whole number.
@@ -40,6 +44,7 @@ impl Cell {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Text(s) => s.clone(),
+            Self::File(path) => report::name(path),
             Self::Number(v, decimals) => format!("{v:.decimals$}"),
             Self::Count(n) => n.to_string(),
             Self::Flag(b) => if *b { "yes" } else { "no" }.to_owned(),
@@ -49,7 +54,9 @@ impl Cell {
 
     pub(crate) fn csv(&self) -> String {
         match self {
-            Self::Text(s) if s.contains([',', '"', '\n', '\r']) => format!("\"{}\"", s.replace('"', "\"\"")),
+            Self::Text(_) | Self::File(_) if self.text().contains([',', '"', '\n', '\r']) => {
+                format!("\"{}\"", self.text().replace('"', "\"\""))
+            }
             Self::Number(v, _) => v.to_string(),
             Self::Flag(b) => b.to_string(),
             other => other.text(),
@@ -59,6 +66,7 @@ impl Cell {
     pub(crate) fn json(&self) -> Value {
         match self {
             Self::Text(s) => Value::from(s.as_str()),
+            Self::File(path) => Value::from(report::exact(path).0),
             // JSON knows no infinity: it becomes null.
             Self::Number(v, _) => Value::from(*v),
             Self::Count(n) => Value::from(*n),
@@ -68,7 +76,7 @@ impl Cell {
     }
 
     fn is_text(&self) -> bool {
-        matches!(self, Self::Text(_))
+        matches!(self, Self::Text(_) | Self::File(_))
     }
 }
 
@@ -104,9 +112,15 @@ impl Table {
             }
             Style::Json => {
                 for row in &self.rows {
-                    let object: Map<String, Value> = std::iter::zip(&self.columns, row)
-                        .map(|(name, cell)| ((*name).to_owned(), cell.json()))
-                        .collect();
+                    let mut object = Map::new();
+                    for (name, cell) in std::iter::zip(&self.columns, row) {
+                        object.insert((*name).to_owned(), cell.json());
+                        if let Cell::File(path) = cell
+                            && let Some(bytes) = report::exact(path).1
+                        {
+                            object.insert(format!("{name}_bytes"), bytes.into());
+                        }
+                    }
                     report::json(&object)?;
                 }
             }

@@ -173,6 +173,11 @@ pub(crate) fn replace<T>(
     Ok(value)
 }
 
+/// Writes a file of any kind, with the safety of every other write.
+pub fn save(path: &Path, content: &[u8]) -> Result<()> {
+    replace(path, None, |to| Ok(to.write_all(content)?))
+}
+
 /// Copies a file byte for byte, with the safety of every other write: complete under its name, or not there. A new file
 /// grants no more than the input. A file is not copied over itself: it is left alone.
 pub fn copy(input: &Path, output: &Path) -> Result<()> {

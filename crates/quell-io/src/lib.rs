@@ -55,7 +55,7 @@ mod sniff;
 mod stale;
 pub mod video;
 
-pub use atomic::{copy, remove_unfinished};
+pub use atomic::{copy, remove_unfinished, save};
 pub use error::{Error, Result};
 pub use picture::{Format, Metadata, Page, Picture, SampleType};
 pub use stale::remove_stale;

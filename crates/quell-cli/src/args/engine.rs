@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, value_parser};
 use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
@@ -49,8 +50,12 @@ pub(crate) enum Known {
     File(PathBuf),
 }
 
-fn known(text: &str) -> Result<Known, std::convert::Infallible> {
-    Ok(if text == "auto" { Known::Auto } else { Known::File(text.into()) })
+/// Names of files need not be text.
+fn known() -> impl TypedValueParser<Value = Known> {
+    OsStringValueParser::new().map(|text| match text.to_str() {
+        Some("auto") => Known::Auto,
+        _ => Known::File(text.into()),
+    })
 }
 
 const FILTERING: &str = "Filtering";
@@ -104,10 +109,10 @@ impl EngineArgs {
                 ]))
                 .default_value("bm3d")
                 .help("Denoising method"),
-            option("noise-cov", "FILE|auto").value_parser(known).hide_short_help(true).help(
+            option("noise-cov", "FILE|auto").value_parser(known()).hide_short_help(true).help(
                 "Noise is correlated between the colours: its 3 x 3 covariance on the 0..255 scale (nlm)",
             ),
-            option("noise-psd", "FILE|auto").value_parser(known).hide_short_help(true).help(
+            option("noise-psd", "FILE|auto").value_parser(known()).hide_short_help(true).help(
                 "Noise is correlated in space: its power spectrum, a float picture of the same size (nlm)",
             ),
             option("params", "FILE")

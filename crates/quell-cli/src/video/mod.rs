@@ -85,11 +85,13 @@ pub(crate) fn filter(
     let info = reader.info().clone();
     let early = reader.notes().to_vec();
     if !quiet {
-        early.iter().for_each(|note| bars.message(&format!("note: {}: {note}", job.input.display())));
+        early.iter().for_each(|note| bars.message(&report::note(&job.input, note)));
     }
     let mut stream = engine.stream(info.format, cancel)?;
-    let cannot = || format!("cannot write {}", job.output.display());
-    let writer = VideoWriter::create(&job.output, &info, &options.writing)
+    let cannot = || format!("cannot write {}", name(&job.output));
+    let mut writing = options.writing.clone();
+    writing.pictures.source = Some(job.input.clone());
+    let writer = VideoWriter::create(&job.output, &info, &writing)
         .map_err(|e| explain(e, &info, &job.output))
         .with_context(cannot)?;
     let bar = bars.clip(&name(&job.input), reader.frames());
@@ -157,11 +159,11 @@ impl Clip {
     pub(crate) fn describe(&self, job: &Job) -> String {
         format!(
             "{}: {}, {}, {} -> {}, {}, {} fps",
-            job.input.display(),
+            name(&job.input),
             self.shape,
             count(self.frames as usize, "frame"),
             self.noise(),
-            job.output.display(),
+            name(&job.output),
             report::seconds(self.seconds),
             report::short(self.fps as f32)
         )

@@ -6,6 +6,9 @@ use std::process::{Command, Output};
 use quell::{Frame, Plane, noise};
 use quell_io::{Format, Metadata, Page, Picture, ReadOptions, SampleType, WriteOptions};
 
+/// What quell keeps of a batch in an output folder.
+pub(crate) const RECORD: &str = ".quell-done";
+
 /// A folder of its own for a test, removed afterwards.
 pub(crate) struct Folder(PathBuf);
 
@@ -56,14 +59,14 @@ impl Folder {
         command
     }
 
-    /// Names of all files, sorted; folders are walked.
+    /// Names of all files but the record of a batch, sorted; folders are walked.
     pub(crate) fn files(&self) -> Vec<String> {
         fn walk(folder: &Path, root: &Path, found: &mut Vec<String>) {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
                     walk(&path, root, found);
-                } else {
+                } else if path.file_name().unwrap() != RECORD {
                     found.push(path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/"));
                 }
             }

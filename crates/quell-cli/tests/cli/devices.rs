@@ -96,7 +96,7 @@ fn pictures_in_work_at_once_are_reported_in_order_and_come_out_the_same() {
     }
     assert_eq!(f.files().len(), 9 + 2 * 8, "{:?}", f.files());
     let again = f.quell(&["in", "-o", "four/", "--sigma", "15", "--jobs", "4"]).expect(1);
-    again.says("8 skipped: outputs are newer than inputs");
+    again.says("8 skipped: made before from the same inputs with the same settings");
 }
 
 #[test]

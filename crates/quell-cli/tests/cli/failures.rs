@@ -163,17 +163,40 @@ fn parameter_files_are_checked() {
     f.quell(&["a.pgm", "--params", "range.toml"]).expect(2).says("range.toml: hard.step = 30");
 }
 
-#[cfg(unix)]
 #[test]
-fn a_closed_pipe_ends_quietly() {
-    use std::process::Stdio;
+fn a_closed_pipe_ends_quietly_what_only_prints() {
     let f = Folder::new("pipe");
     f.picture("a.pgm");
-    for args in [&["noise", "a.pgm"][..], &["a.pgm", "--json", "--quiet", "--sigma", "15", "--force"]] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let out = f.command(args).stdout(writer).stderr(Stdio::piped()).output().unwrap();
-        assert_eq!(out.status.code(), Some(0));
-        assert_eq!(String::from_utf8_lossy(&out.stderr), "");
+    let out = closed(&f, &["noise", "a.pgm"]);
+    assert_eq!(
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned()),
+        (Some(0), String::new())
+    );
+}
+
+/// Runs it with nobody to read what it prints.
+fn closed(f: &Folder, args: &[&str]) -> std::process::Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    f.command(args).stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap()
+}
+
+#[test]
+fn a_batch_whose_records_nobody_reads_does_its_files_and_says_so() {
+    let f = Folder::new("unheard");
+    let names = ["a.pgm", "b.pgm", "c.pgm"];
+    names.iter().for_each(|n| drop(f.picture(n)));
+    for jobs in ["1", "3"] {
+        let args = ["--json", "--quiet", "--sigma", "15", "-o", jobs, "--jobs", jobs];
+        let out = closed(&f, &[&names[..], &args[..]].concat());
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{said}");
+        assert_eq!(
+            said.matches("error: records cannot be written to standard output: Broken pipe").count(),
+            1
+        );
+        for name in names {
+            assert_eq!(f.load(&format!("{jobs}/{name}")).len(), 1);
+        }
     }
 }

@@ -120,7 +120,7 @@ fn json_has_one_object_per_file_and_nothing_else() {
     assert_eq!(a["sigma"], 15.0);
     assert!(a["seconds"].as_f64().unwrap() > 0.0);
     assert_eq!((&records[1]["status"], &records[1]["error"]), (&"failed".into(), &"no such file".into()));
-    let again = f.quell(&["a.pgm", "--json", "--sigma", "15"]).expect(0);
+    let again = f.quell(&["a.pgm", "missing.pgm", "--json", "--sigma", "15"]).expect(1);
     assert_eq!(again.json()[0]["status"], "skipped");
 }
 

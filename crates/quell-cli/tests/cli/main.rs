@@ -11,4 +11,8 @@ mod filtering;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;
+#[cfg(unix)]
+mod matrix_pictures;
+mod names;
+mod skipping;
 mod video;

@@ -149,7 +149,9 @@ impl Batch<'_> {
                 return Ok(());
             }
             // The reader of standard output has seen enough.
-            Some(Err(e)) if job.output.as_os_str() == "-" && failure::is_broken_pipe(&e) => return Err(e),
+            Some(Err(e)) if job.output.as_os_str() == "-" && failure::is_broken_pipe(&e) => {
+                return Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe).into());
+            }
             Some(Err(e)) => {
                 record.status = "failed";
                 record.error = Some(failure::message(&e));
@@ -180,7 +182,9 @@ impl Batch<'_> {
         self.summary(own);
         if let Some(error) = &self.tally.unheard {
             let what = format!("records cannot be written to standard output: {}", failure::message(error));
-            self.bars.message(&report::error_text(&what, Some("the files were done all the same")));
+            let hint =
+                "the files were done without them; read standard output to its end, or leave out --json";
+            self.bars.message(&report::error_text(&what, Some(hint)));
         }
         let all = self.tally.failures.is_empty() && self.tally.unheard.is_none();
         if all { Exit::Done } else { Exit::Failed }

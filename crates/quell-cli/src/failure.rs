@@ -62,8 +62,9 @@ impl std::error::Error for Failure {}
 
 /// Prints an error that ends the command, and says how to exit.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    if is_broken_pipe(error) {
-        // The reader of our output has seen enough: `quell noise *.png | head`.
+    if is_broken_pipe(error) && error.chain().count() == 1 {
+        // The reader of our output has seen enough: `quell noise *.png | head`. What happens to a file has its name
+        // before it, and is an error.
         return Exit::Done;
     }
     if is_cancelled(error) {
@@ -154,7 +155,7 @@ pub(crate) fn is_cancelled(error: &anyhow::Error) -> bool {
     error.chain().any(|c| matches!(c.downcast_ref(), Some(quell::Error::Cancelled)))
 }
 
-/// Whether standard output was closed by its reader.
+/// Whether a pipe was closed by its reader.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|c| c.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe))
 }

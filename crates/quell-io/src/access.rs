@@ -73,8 +73,10 @@ impl Access {
     }
 }
 
+#[cfg(unix)]
 const GROUP: u32 = 0o070;
 /// Permissions without the bits that lend the rights of an owner.
+#[cfg(unix)]
 const PLAIN: u32 = 0o777;
 
 /// Takes over owner and group; what may be granted then.

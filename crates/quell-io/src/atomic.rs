@@ -79,7 +79,7 @@ impl<T: Write + Seek> Sink for T {}
 pub(crate) struct Pending {
     temporary: Temporary,
     target: PathBuf,
-    access: Access,
+    access: Box<Access>,
 }
 
 impl Pending {
@@ -104,7 +104,7 @@ impl Pending {
         stale::remove_once(folder);
         let temporary = Temporary::create(folder, suffix)?;
         let file = temporary.file.try_clone()?;
-        let access = Access::new(&temporary.file, old);
+        let access = Box::new(Access::new(&temporary.file, old));
         Ok((Some(Self { temporary, target, access }), file))
     }
 

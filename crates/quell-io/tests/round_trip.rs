@@ -109,7 +109,8 @@ fn jpeg_keeps_smooth_pictures_closely_and_better_with_quality() {
         let mut worst = Vec::new();
         for jpeg_quality in [20, 95] {
             let mut file = Cursor::new(Vec::new());
-            encode(&want, Format::Jpeg, &WriteOptions { jpeg_quality }, &mut file).unwrap();
+            encode(&want, Format::Jpeg, &WriteOptions { jpeg_quality, ..WriteOptions::default() }, &mut file)
+                .unwrap();
             let got = from_bytes(file.get_ref()).unwrap();
             let pairs = got.pages[0].frame.planes().iter().zip(want.pages[0].frame.planes());
             let errors = pairs.flat_map(|(g, w)| g.as_slice().iter().zip(w.as_slice()));

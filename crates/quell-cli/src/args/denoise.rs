@@ -60,7 +60,7 @@ pub(super) fn define(command: Command) -> Command {
                     ),
                 switch("in-place").conflicts_with("output").help("Overwrite the inputs"),
                 switch("recursive").short('r').help("Take folders with all folders in them"),
-                switch("force").short('f').help("Redo pictures whose output is newer than the input"),
+                switch("force").short('f').help("Redo what an earlier run of a batch has done"),
                 option("jpeg-quality", "N")
                     .value_parser(value_parser!(u8).range(1..=100))
                     .hide_short_help(true)

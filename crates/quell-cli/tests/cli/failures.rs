@@ -163,6 +163,7 @@ fn parameter_files_are_checked() {
     f.quell(&["a.pgm", "--params", "range.toml"]).expect(2).says("range.toml: hard.step = 30");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_closed_pipe_ends_quietly_what_only_prints() {
     let f = Folder::new("pipe");
@@ -174,6 +175,7 @@ fn a_closed_pipe_ends_quietly_what_only_prints() {
     );
 }
 
+#[cfg(unix)]
 /// Runs it with nobody to read what it prints.
 fn closed(f: &Folder, args: &[&str]) -> std::process::Output {
     let (reader, writer) = std::io::pipe().unwrap();
@@ -181,6 +183,29 @@ fn closed(f: &Folder, args: &[&str]) -> std::process::Output {
     f.command(args).stdout(writer).stderr(std::process::Stdio::piped()).output().unwrap()
 }
 
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_that_is_closed_early_is_an_error() {
+    use std::process::{Command, Stdio};
+    let f = Folder::new("fifo");
+    // More than a pipe holds.
+    f.save("a.pfm", &[common::noisy(300, 300, 1)], SampleType::F32);
+    for args in [&["a.pfm", "-o", "out.pfm"][..], &["degrade", "a.pfm", "-o", "out.pfm"]] {
+        assert!(Command::new("mkfifo").arg(f.path("out.pfm")).status().unwrap().success());
+        let mut reader = Command::new("head")
+            .args(["-c", "1"])
+            .arg(f.path("out.pfm"))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let args = [args, &["--sigma", "5"]].concat();
+        f.quell(&args).expect(1).says("cannot write out.pfm: Broken pipe");
+        reader.wait().unwrap();
+        fs::remove_file(f.path("out.pfm")).unwrap();
+    }
+}
+
+#[cfg(unix)]
 #[test]
 fn a_batch_whose_records_nobody_reads_does_its_files_and_says_so() {
     let f = Folder::new("unheard");

@@ -13,6 +13,7 @@ mod interrupt;
 mod isoline;
 #[cfg(unix)]
 mod matrix_pictures;
+#[cfg(unix)]
 mod names;
 mod skipping;
 mod video;

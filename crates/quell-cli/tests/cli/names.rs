@@ -4,13 +4,11 @@ use std::fs;
 
 use crate::common::Folder;
 
-#[cfg(unix)]
 fn odd(bytes: &[u8]) -> std::ffi::OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
 }
 
 /// A picture under a name that only some systems allow; `None` where it is not allowed.
-#[cfg(unix)]
 fn picture(f: &Folder, bytes: &[u8]) -> Option<std::ffi::OsString> {
     let name = odd(bytes);
     let plain = f.picture("plain.pgm");
@@ -21,7 +19,6 @@ fn picture(f: &Folder, bytes: &[u8]) -> Option<std::ffi::OsString> {
     renamed.is_ok().then_some(name)
 }
 
-#[cfg(unix)]
 #[test]
 fn control_characters_and_broken_text_are_escaped_in_every_message() {
     let f = Folder::new("names");
@@ -71,7 +68,6 @@ fn control_characters_and_broken_text_are_escaped_in_every_message() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn json_tells_names_exactly() {
     let f = Folder::new("exact");

@@ -1,0 +1,55 @@
+//! Arrays and stacks: axes are asked for, and results have the shape of their inputs.
+
+use std::fs;
+
+use quell_io::{Format, ReadOptions, SampleType};
+
+use crate::common::{Folder, noisy};
+
+/// A NumPy file with the samples of a noisy picture, `n` times over.
+fn array(kind: &str, shape: &str, n: u64, put: impl Fn(f32) -> Vec<u8>) -> Vec<u8> {
+    let dict = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut file = b"\x93NUMPY\x01\0".to_vec();
+    file.extend((dict.len() as u16).to_le_bytes());
+    file.extend(dict.bytes());
+    for i in 0..n {
+        let frame = noisy(24, 24, i + 1);
+        file.extend(frame.planes()[0].as_slice().iter().flat_map(|v| put(*v)));
+    }
+    file
+}
+
+#[test]
+fn arrays_without_clear_axes_are_refused_with_the_remedy() {
+    let f = Folder::new("axes-asked");
+    fs::write(f.path("pair.npy"), array("|u1", "(24, 24, 2)", 2, |v| vec![v as u8])).unwrap();
+    f.quell(&["pair.npy", "-o", "out.npy"])
+        .expect(1)
+        .says("pair.npy: an array of shape (24, 24, 2): which axes?")
+        .says("hint: --axes YXC, ZYX, TYX, CYX, YXS says it");
+    assert_eq!(f.files(), ["pair.npy"]);
+    f.quell(&["pair.npy", "-o", "out.npy", "--axes", "YQ"]).expect(2).says("'Q' is no axis");
+    f.quell(&["pair.npy", "-o", "out.npy", "--axes", "YX"]).expect(1).says("do not fit");
+    f.quell(&["pair.npy", "-o", "out.npy", "--axes", "YXC", "--sigma", "10"]).expect(0).says("2 pages");
+}
+
+#[test]
+fn every_slice_of_a_stack_is_filtered_and_the_type_stays() {
+    let f = Folder::new("axes-stack");
+    let put = |v: f32| ((v * 100.0) as i16 - 5000).to_be_bytes().to_vec();
+    let input = array(">i2", "(3, 24, 24)", 3, put);
+    fs::write(f.path("stack.npy"), &input).unwrap();
+    f.quell(&["stack.npy", "-o", "out.npy", "--axes", "ZYX", "--sigma", "25"]).expect(0).says("3 pages");
+    let output = fs::read(f.path("out.npy")).unwrap();
+    let dict = "{'descr': '>i2', 'fortran_order': False, 'shape': (3, 24, 24), }";
+    assert!(output[10..].starts_with(dict.as_bytes()));
+    let options = ReadOptions { axes: Some("ZYX".parse().unwrap()), ..ReadOptions::default() };
+    let [before, after] = ["stack.npy", "out.npy"].map(|n| quell_io::read(&f.path(n), &options).unwrap());
+    assert_eq!((after.format, after.pages[0].samples), (Format::Npy, SampleType::I16));
+    for (before, after) in before.pages.iter().zip(&after.pages) {
+        let [a, b] = [before, after].map(|p| p.frame.planes()[0].as_slice());
+        let changed = a.iter().zip(b).filter(|(a, b)| a != b).count();
+        assert!(changed > 400, "{changed} samples were filtered");
+        assert!(b.iter().any(|v| *v < 0.0));
+    }
+}

@@ -134,6 +134,22 @@ fn what_cannot_be_kept_is_named() {
 }
 
 #[test]
+fn exif_is_kept_but_for_the_directory_inside_it() {
+    // An EXIF directory with an exposure time and a pointer, behind the file.
+    let end = tiff_chain(false, &[grey(0).with(34665, 4, &[0])]).len() as u64;
+    let mut file = tiff_chain(false, &[grey(0).with(34665, 4, &[end])]);
+    let entry = |tag: u16, kind: u16, value: u32| {
+        [&tag.to_le_bytes()[..], &kind.to_le_bytes(), &1_u32.to_le_bytes(), &value.to_le_bytes()].concat()
+    };
+    let inner = [&2_u16.to_le_bytes()[..], &entry(34855, 3, 800), &entry(40965, 4, 8), &[0; 4]].concat();
+    file.extend(inner);
+    let got = from_bytes(&file).unwrap();
+    assert_eq!(got.notes, ["EXIF's directory on interoperability: not kept"]);
+    let back = from_bytes(&to_bytes(&got, Format::Tiff).0).unwrap();
+    assert_eq!((back.metadata.exif, back.notes), (got.metadata.exif, vec![]));
+}
+
+#[test]
 fn fields_that_only_tiff_can_hold_are_named_for_other_formats() {
     let got = from_bytes(&tiff_chain(false, &[grey(0).with(50839, 1, &[1; 9])])).unwrap();
     let (_, remarks) = to_bytes(&got, Format::Png);

@@ -392,3 +392,37 @@ fn sizes_beyond_all_memory_are_errors() {
         assert!(matches!(e, Error::Decode(_) | Error::Unsupported(_)), "{e:?}");
     }
 }
+
+#[test]
+fn spoilt_layouts_are_refused_and_nothing_gives_up_on_them() {
+    let options = ReadOptions { max_pixels: 1 << 16, ..ReadOptions::default() };
+    let small = |code, predictor, channels| {
+        let mut want = packed(code, predictor, code == 5, SampleType::U16, channels);
+        want.pages = vec![page(9, 5, SampleType::U16, channels)];
+        to_bytes(&want, Format::Tiff).0
+    };
+    let map: Vec<u64> = (0..3 * 16).map(|i| i * 1000).collect();
+    let files = [
+        small(5, 2, 1),
+        small(8, 2, 3),
+        small(32773, 1, 1),
+        small(50000, 2, 1),
+        tiff_chain(false, &[Dir::new(3, 1, &[4], 3, vec![0x01, 0x50]).with(320, 3, &map)]),
+        tiff_chain(true, &[Dir::new(2, 1, &[8; 5], 1, vec![7; 10]).with(338, 3, &[0; 4]).with(284, 3, &[1])]),
+        tiff_chain(false, &[Dir::new(16, 16, &[8], 0, vec![1; 256]).with(322, 4, &[16]).with(323, 4, &[16])]),
+        tiff_chain(false, &[Dir::new(2, 1, &[8], 1, vec![7; 2]).text(270, "ImageJ=1\nimages=2\n")]),
+    ];
+    for (n, file) in files.iter().enumerate() {
+        for i in 0..file.len() {
+            for value in [0, 0x7f, 0xff, file[i] ^ 1, file[i] ^ 0x80, file[i].wrapping_add(1)] {
+                let mut spoilt = file.clone();
+                spoilt[i] = value;
+                match decode(&spoilt, None, &options) {
+                    Err(e) => assert!(!e.to_string().contains("gave up"), "file {n}, byte {i}, {value}: {e}"),
+                    // What can be read can be written.
+                    Ok(got) => drop(to_bytes(&got, Format::Tiff)),
+                }
+            }
+        }
+    }
+}

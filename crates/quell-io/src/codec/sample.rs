@@ -80,27 +80,33 @@ pub(super) fn range(samples: SampleType) -> (f32, f32) {
     }
 }
 
-/// Appends one sample; integers are rounded to the nearest, and NaN becomes 0.
-pub(super) fn push(samples: SampleType, order: Order, v: f32, out: &mut Vec<u8>) {
+/// Appends samples, clipped to `low` and `high`; integers are rounded to the nearest, and NaN becomes 0.
+pub(super) fn write(
+    samples: SampleType,
+    order: Order,
+    (low, high): (f32, f32),
+    values: impl Iterator<Item = f32>,
+    out: &mut Vec<u8>,
+) {
     macro_rules! put {
-        ($v:expr) => {
+        ($store:expr) => {
             match order {
-                Order::Little => out.extend($v.to_le_bytes()),
-                Order::Big => out.extend($v.to_be_bytes()),
+                Order::Little => values.for_each(|v| out.extend($store(v.clamp(low, high)).to_le_bytes())),
+                Order::Big => values.for_each(|v| out.extend($store(v.clamp(low, high)).to_be_bytes())),
             }
         };
     }
     // Half of a unit is not lost below zero, nor above 2^23, where there are no halves.
-    let whole = || (f64::from(v) + 0.5).floor();
+    let whole = |v: f32| (f64::from(v) + 0.5).floor();
     match samples {
-        SampleType::U8 => out.push((v + 0.5) as u8),
-        SampleType::U16 => put!((v + 0.5) as u16),
-        SampleType::I16 => put!(whole() as i16),
-        SampleType::U32 => put!(whole() as u32),
-        SampleType::I32 => put!(whole() as i32),
-        SampleType::F16 => put!(f16::from_f32(v).to_bits()),
-        SampleType::F32 => put!(v),
-        SampleType::F64 => put!(f64::from(v)),
+        SampleType::U8 => put!(|v: f32| (v + 0.5) as u8),
+        SampleType::U16 => put!(|v: f32| (v + 0.5) as u16),
+        SampleType::I16 => put!(|v| whole(v) as i16),
+        SampleType::U32 => put!(|v| whole(v) as u32),
+        SampleType::I32 => put!(|v| whole(v) as i32),
+        SampleType::F16 => put!(|v| f16::from_f32(v).to_bits()),
+        SampleType::F32 => put!(|v: f32| v),
+        SampleType::F64 => put!(f64::from),
     }
 }
 
@@ -126,7 +132,7 @@ mod tests {
                 let low = if range(samples).0 < 0.0 { -21.0 } else { 21.0 };
                 let want = [0.0, 1.0, low, 127.0, 200.0];
                 let (mut bytes, mut got) = (Vec::new(), Vec::new());
-                want.iter().for_each(|v| push(samples, order, *v, &mut bytes));
+                write(samples, order, range(samples), want.into_iter(), &mut bytes);
                 assert_eq!(bytes.len() as u64, 5 * samples.bytes());
                 read(samples, order, &bytes, &mut got).unwrap();
                 assert_eq!(got, want, "{samples:?} {order:?}");
@@ -138,7 +144,8 @@ mod tests {
     fn negative_samples_are_rounded_to_the_nearest() {
         for (v, want) in [(-0.4, 0), (-0.6, -1), (-7.5, -7), (-40000.0, i16::MIN), (f32::NAN, 0)] {
             let mut bytes = Vec::new();
-            push(SampleType::I16, Order::Little, v, &mut bytes);
+            let range = range(SampleType::I16);
+            write(SampleType::I16, Order::Little, range, std::iter::once(v), &mut bytes);
             assert_eq!(bytes, want.to_le_bytes(), "{v}");
         }
     }

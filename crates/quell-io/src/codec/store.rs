@@ -3,7 +3,7 @@
 use quell::Plane;
 
 pub(super) use super::sample::Order;
-use super::sample::{push, range};
+use super::sample::{self, range};
 use crate::{Error, Format, Page, Picture, Result, SampleType};
 
 /// Remarks for the user, each only once.
@@ -124,20 +124,20 @@ impl<'a> Rows<'a> {
         self.planes[c]
     }
 
-    /// Appends one sample, in stored units, rounded and clipped where the type needs it.
-    pub(super) fn push(&self, v: f32, order: Order, out: &mut Vec<u8>) {
-        push(self.samples, order, v.clamp(self.range.0, self.range.1), out);
+    /// Appends samples, in stored units, rounded and clipped where the type needs it.
+    pub(super) fn store(&self, values: impl Iterator<Item = f32>, order: Order, out: &mut Vec<u8>) {
+        sample::write(self.samples, order, self.range, values, out);
     }
 
     /// Appends row `y` as bytes of the stored sample type.
     pub(super) fn row_bytes(&self, y: usize, order: Order, out: &mut Vec<u8>) {
         if let [(plane, scale)] = self.planes[..] {
-            plane.row(y).iter().for_each(|v| self.push(v * scale, order, out));
+            self.store(plane.row(y).iter().map(|v| v * scale), order, out);
             return;
         }
-        for x in 0..self.width() {
-            self.planes.iter().for_each(|(plane, scale)| self.push(plane.row(y)[x] * scale, order, out));
-        }
+        let rows: Vec<_> = self.planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect();
+        let values = (0..self.width()).flat_map(|x| rows.iter().map(move |(row, scale)| row[x] * scale));
+        self.store(values, order, out);
     }
 
     /// A buffer for `n` samples of the stored type.

@@ -231,10 +231,11 @@ fn write_samples(rows: &[Rows], layout: &ArrayLayout, order: Order, writer: &mut
             at.iter_mut().zip(step).for_each(|(at, step)| *at += i * step);
         }
         buffer.clear();
-        for i in 0..run {
+        let value = |i: usize| {
             let [page, s, y, x]: [usize; 4] = std::array::from_fn(|k| at[k] + i * step[k]);
-            rows[page].push(rows[page].sample(s, x, y), order, &mut buffer);
-        }
+            rows[page].sample(s, x, y)
+        };
+        rows[0].store((0..run).map(value), order, &mut buffer);
         writer.write_all(&buffer)?;
         // The next index; all zero again at the end.
         let carry = index.iter_mut().zip(outer).find_map(|(i, (len, _))| {

@@ -146,6 +146,12 @@ fn keep(bytes: &[u8], reader: &Reader, listings: &[Vec<Field>], sources: Vec<Sou
             }
             if field.tag == EXIF_IFD && i > 0 {
                 note(&mut decoded.notes, "EXIF of other pages than the first: not kept");
+            } else if field.tag == EXIF_IFD {
+                let at = numbers(field).and_then(|n| n.first().copied());
+                let inner = at.and_then(|at| reader.directory(at)).map_or(vec![], |l| l.fields);
+                if inner.iter().any(|f| matches!(fate(f), Fate::Lost(_))) {
+                    note(&mut decoded.notes, "EXIF's directory on interoperability: not kept");
+                }
             }
         }
         drop_empty_resolution(&mut directory.fields);

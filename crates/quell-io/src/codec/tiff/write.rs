@@ -308,15 +308,18 @@ impl PageWriter<'_> {
         let inside = piece.width.min(first.width() - piece.x);
         for y in piece.y..piece.y + piece.height {
             let filled = if y < first.height() { inside } else { 0 };
-            for x in piece.x..piece.x + filled {
-                for (plane, scale) in planes {
-                    let v = plane.row(y)[x] * scale;
-                    first.push(inverted.map_or(v, |white| white - v), order, out);
-                }
+            let rows: Vec<_> = match filled {
+                0 => vec![],
+                _ => planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect(),
+            };
+            let values =
+                (0..filled).flat_map(|i| rows.iter().map(move |(row, scale)| row[piece.x + i] * scale));
+            match inverted {
+                Some(white) => first.store(values.map(|v| white - v), order, out),
+                None => first.store(values, order, out),
             }
-            for _ in 0..(piece.width - filled) * planes.len() {
-                first.push(0.0, order, out);
-            }
+            let outside = (piece.width - filled) * planes.len();
+            first.store(std::iter::repeat_n(0.0, outside), order, out);
         }
     }
 }

@@ -47,8 +47,9 @@ fn channels_are_pictures_of_their_own_and_come_back_in_place() {
 
 #[test]
 fn only_samples_that_are_said_to_be_alpha_are_alpha() {
-    // Photometric, extra samples: for each page its channels and whether it has alpha.
-    let cases: [(u64, usize, &[u64], &[(usize, bool)]); 8] = [
+    /// Photometric, samples of a pixel, extra samples; for each page its channels and whether it has alpha.
+    type Case<'a> = (u64, usize, &'a [u64], &'a [(usize, bool)]);
+    let cases: [Case; 8] = [
         (1, 2, &[0], &[(1, false), (1, false)]),
         (1, 2, &[], &[(1, false), (1, false)]),
         (1, 2, &[2], &[(1, true)]),
@@ -380,6 +381,20 @@ fn a_bomb_of_many_pages_is_refused_before_its_memory_is_taken() {
         Err(Error::PagesTooLarge { limit: 499_999_999 }) => {}
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn tiles_far_larger_than_their_picture_are_refused() {
+    let tile = |side| {
+        let mut dir = Dir::new(10, 10, &[8], 1, vec![]).with(322, 4, &[side]).with(323, 4, &[side]);
+        dir.strips.clear();
+        tiff_chain(false, &[dir.with(259, 3, &[8]).with(324, 4, &[8]).with(325, 4, &[90])])
+    };
+    match from_bytes(&tile(30_000)) {
+        Err(Error::TooLarge { width: 30_000, height: 30_000, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert!(refusal(&tile(20_000)).contains("MB of memory"));
 }
 
 #[test]

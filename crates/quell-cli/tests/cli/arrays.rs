@@ -55,3 +55,50 @@ fn every_slice_of_a_stack_is_filtered_and_the_type_stays() {
         assert!(a < -5000.0 && (a - b).abs() < 100.0, "mean {a} became {b}");
     }
 }
+
+/// A TIFF file of black pixels, packed 64 to 1.
+#[cfg(target_os = "linux")]
+fn black(side: u32) -> Vec<u8> {
+    let strip = [0x81, 0].repeat((side * side / 128) as usize);
+    let entries = [
+        (256_u16, 4_u16, side),
+        (257, 4, side),
+        (258, 3, 8),
+        (259, 3, 32773),
+        (262, 3, 1),
+        (273, 4, 8),
+        (278, 4, side),
+        (279, 4, strip.len() as u32),
+    ];
+    let mut file = b"II\x2a\0".to_vec();
+    file.extend((8 + strip.len() as u32).to_le_bytes());
+    file.extend(strip);
+    file.extend((entries.len() as u16).to_le_bytes());
+    for (tag, kind, value) in entries {
+        file.extend([tag.to_le_bytes(), kind.to_le_bytes()].concat());
+        file.extend([1, value].map(u32::to_le_bytes).concat());
+    }
+    file.extend([0; 4]);
+    file
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_tiff_without_memory_for_it_is_one_failed_file() {
+    let f = Folder::new("tiff-memory");
+    fs::write(f.path("a.tif"), black(12_288)).unwrap();
+    f.picture("b.pgm");
+    // 604 MB of samples in 400 MB.
+    let mut command = std::process::Command::new("sh");
+    let quell = env!("CARGO_BIN_EXE_quell");
+    command.current_dir(f.path("."));
+    command.args([
+        "-c",
+        &format!("ulimit -v 400000; exec '{quell}' a.tif b.pgm -o out/ --sigma 10 --jobs 1 --device cpu"),
+    ]);
+    crate::common::Run::of(command)
+        .expect(1)
+        .says("a.tif: not enough memory for 12288 x 12288 pixels")
+        .says("b.pgm: 24 x 24 grey");
+    assert_eq!(f.files(), ["a.tif", "b.pgm", "out/b.pgm"]);
+}

@@ -54,9 +54,9 @@ impl<'a> Description<'a> {
             Self::Shaped(text) if text.contains("\"truncated\": true") => {
                 let sides = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
                 let sides = sides.map_or("", |(sides, _)| sides).split(',');
-                let all = sides.map(|n| n.trim().parse::<u64>().ok());
-                all.fold(Some(1), |n: Option<u64>, side| n?.checked_mul(side?))
-                    .map_or(1, |n| n / samples.max(1))
+                let mut all = sides.map(|n| n.trim().parse::<u64>().ok());
+                let all = all.try_fold(1_u64, |n, side| n.checked_mul(side?));
+                all.map_or(1, |n| n / samples.max(1))
             }
             _ => 1,
         }

@@ -100,8 +100,8 @@ pub(super) struct Source {
     pub(super) tables: Vec<u8>,
     /// JPEG stores luma and chroma.
     pub(super) luma: bool,
-    /// Red, green and blue for each index.
-    pub(super) palette: Option<Vec<[u16; 3]>>,
+    /// Red, green and blue, each by index.
+    pub(super) palette: Option<[Vec<u16>; 3]>,
     /// Remarks for the user.
     pub(super) notes: Vec<String>,
 }
@@ -289,7 +289,7 @@ fn sample_type(channels: u64, bits: &[u64], formats: &[u64]) -> Result<(u32, Sam
 }
 
 /// The colours of a palette: 8 bits where that says everything.
-fn colors(map: &[u64], bits: u32) -> Result<(SampleType, Vec<[u16; 3]>)> {
+fn colors(map: &[u64], bits: u32) -> Result<(SampleType, [Vec<u16>; 3])> {
     let n = 1_usize << bits;
     if map.len() < 3 * n {
         return Err(damaged(Format::Tiff, "its palette is too short"));
@@ -298,7 +298,7 @@ fn colors(map: &[u64], bits: u32) -> Result<(SampleType, Vec<[u16; 3]>)> {
     // Some writers scale by 257, as the specification has it, and some by 256.
     let divisor = [257, 256].into_iter().find(|d| map.iter().all(|v| v % d == 0));
     let (samples, divisor) = divisor.map_or((SampleType::U16, 1), |d| (SampleType::U8, d));
-    let colors = (0..n).map(|i| [i, n + i, 2 * n + i].map(|at| (map[at] / divisor) as u16)).collect();
+    let colors = [0, n, 2 * n].map(|at| map[at..at + n].iter().map(|v| (v / divisor) as u16).collect());
     Ok((samples, colors))
 }
 

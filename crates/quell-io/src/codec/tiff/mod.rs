@@ -98,10 +98,16 @@ fn check_limits(sources: &[Source], file: u64, options: &ReadOptions) -> Result<
     for source in sources {
         check_size(source.width.into(), source.height.into(), options)?;
         let size = u64::from(source.width) * u64::from(source.height);
+        // Tiles may go far beyond the picture, and are unpacked whole.
+        let [width, height] = [(source.width, source.piece.0), (source.height, source.piece.1)]
+            .map(|(side, piece)| u64::from(side).next_multiple_of(piece.into()));
+        if width.saturating_mul(height) / 4 > size {
+            check_size(width, height, options)?;
+        }
         let pages = (source.directory.groups().len() * source.directory.stack) as u64;
         let channels = (source.directory.channels * source.directory.stack) as u64;
         pixels = pixels.saturating_add(size.saturating_mul(pages));
-        samples = samples.saturating_add(size.saturating_mul(channels));
+        samples = samples.saturating_add(width.saturating_mul(height).saturating_mul(channels));
     }
     if pixels > options.max_pixels {
         return Err(Error::PagesTooLarge { limit: options.max_pixels });

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn both_directions_cancel_for_every_size_and_order() {
-        let samples: Vec<u8> = (0..240_u32).map(|i| (i * i >> 3) as u8).collect();
+        let samples: Vec<u8> = (0..240_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for predictor in [Predictor::None, Predictor::Integer, Predictor::Float] {
             for size in [1, 2, 4, 8] {
                 for step in [1, 3, 5] {

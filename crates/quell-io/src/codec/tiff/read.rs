@@ -29,7 +29,7 @@ pub(super) fn pages(
         for (g, group) in groups.iter().enumerate() {
             group.iter().enumerate().for_each(|(i, sample)| places[*sample] = (g, i));
         }
-        read(bytes, source, order, plane, &mut |sample, x, y, row, step| {
+        read(bytes, source, order, plane, |sample, x, y, row, step| {
             let (canvas, at) = places[sample];
             canvases[canvas].put_plane(at, x, y, row, step);
         })?;
@@ -46,7 +46,7 @@ fn read(
     source: &Source,
     order: Order,
     plane: usize,
-    put: &mut dyn FnMut(usize, usize, usize, &[f32], usize),
+    mut put: impl FnMut(usize, usize, usize, &[f32], usize),
 ) -> Result<()> {
     let (width, height) = (source.width as usize, source.height as usize);
     let (piece_width, piece_height) = (source.piece.0 as usize, source.piece.1 as usize);
@@ -72,9 +72,9 @@ fn read(
                 to_values(source, row, order, piece_width * step, &mut values)?;
                 match &source.palette {
                     Some(palette) => {
-                        for c in 0..3 {
+                        for (c, channel) in palette.iter().enumerate() {
                             colors.clear();
-                            colors.extend(values.iter().map(|v| f32::from(palette[*v as usize][c])));
+                            colors.extend(values.iter().map(|v| f32::from(channel[*v as usize])));
                             put(c, x, y + j, &colors, 1);
                         }
                     }
@@ -135,7 +135,7 @@ fn to_values(source: &Source, row: &[u8], order: Order, n: usize, out: &mut Vec<
             8 => sample::read(crate::SampleType::U8, order, row, out)?,
             _ => few_bits(row, bits, n, 1.0, out),
         }
-        debug_assert!(palette.len() == 1 << bits);
+        debug_assert!(palette[0].len() == 1 << bits);
         return Ok(());
     }
     if bits < 8 {

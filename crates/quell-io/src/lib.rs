@@ -32,7 +32,7 @@
 //! | PNM: PBM, PGM, PPM, PAM | 8, 16 bits and the largest value | grey, RGB, each with alpha | |
 //! | PFM | float | grey, RGB | |
 //! | OpenEXR | float | grey, RGB, each with alpha | |
-//! | NumPy `.npy` | the same | `H x W`, `H x W x 3` and `4`, any other by [`Axes`] | shape, order, byte order |
+//! | NumPy `.npy` | as TIFF | `H x W`, `H x W x 3` and `4`, any other by [`Axes`] | shape, order, byte order |
 //!
 //! Samples keep the file's own units: 0 to 255 for 8 bits, 0 to 65535 for 16 bits, float as it is.
 //! Rounding and clipping happen only when integers are written; float is written as it is. What a format

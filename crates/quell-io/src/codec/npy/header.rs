@@ -120,7 +120,7 @@ fn sample_type(descr: &str) -> Result<(SampleType, Order)> {
         _ => {
             return Err(Error::Unsupported(format!(
                 "an array of type {} is not supported; convert it with .astype to uint8, uint16 or float32",
-                descr.escape_debug()
+                descr.chars().take(40).collect::<String>().escape_debug()
             )));
         }
     };
@@ -163,14 +163,12 @@ impl<'a> Text<'a> {
         Ok(&inside[..end])
     }
 
-    /// The type; a list stands for arrays of records, which are named as they are.
+    /// The type; a list stands for arrays of records.
     fn descr(&mut self) -> Result<String> {
         if self.peek() != Some(b'[') {
             return Ok(String::from_utf8_lossy(self.string()?).into_owned());
         }
-        let end = self.rest.iter().rposition(|b| *b == b']').unwrap_or(0);
-        let list = String::from_utf8_lossy(&self.rest[..=end]).into_owned();
-        Err(Error::Unsupported(format!("an array of records is not a picture: {}", list.escape_debug())))
+        Err(Error::Unsupported("an array of records is not a picture; take one of its fields first".into()))
     }
 
     fn boolean(&mut self) -> Result<bool> {

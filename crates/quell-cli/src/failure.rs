@@ -133,7 +133,11 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
             return Some("the system or the disk limits how large files may be: see ulimit -f".to_owned());
         }
         match cause.downcast_ref()? {
-            quell_io::Error::TooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
+            quell_io::Error::Axes { could_be, .. } => Some(format!(
+                "--axes {} says it; S are colours, C, Z and T pictures of their own",
+                could_be.join(", ")
+            )),
+            quell_io::Error::TooLarge { .. } | quell_io::Error::PagesTooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
             quell_io::Error::NoProgram { .. } => Some(
                 "install ffmpeg (apt install ffmpeg, brew install ffmpeg), name it in QUELL_FFMPEG, or use .y4m"
                     .to_owned(),

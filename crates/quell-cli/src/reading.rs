@@ -32,7 +32,8 @@ pub(crate) struct Source {
 impl Reader {
     /// A reader that follows the flags.
     pub(crate) fn new(args: &ReadingArgs) -> Self {
-        let mut options = ReadOptions { white: args.white, ..ReadOptions::default() };
+        let mut options =
+            ReadOptions { white: args.white, axes: args.axes.clone(), ..ReadOptions::default() };
         options.max_pixels = args.max_pixels.unwrap_or(options.max_pixels);
         Self { options, nan: args.nan }
     }

@@ -31,6 +31,20 @@ pub enum Error {
         /// The limit in pixels.
         limit: u64,
     },
+    /// The pages together are larger than the limit.
+    #[error("the pages together have more than the limit of {limit} pixels")]
+    PagesTooLarge {
+        /// The limit in pixels.
+        limit: u64,
+    },
+    /// The shape of an array does not tell which sides are height and width.
+    #[error("an array of shape {shape}: which axes?")]
+    Axes {
+        /// The shape, as NumPy writes it.
+        shape: String,
+        /// Axes that could be meant, best first.
+        could_be: Vec<String>,
+    },
     /// The extension of an output file tells no format.
     #[error("the extension tells no picture format")]
     UnknownExtension(PathBuf),

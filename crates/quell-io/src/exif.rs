@@ -4,6 +4,8 @@
 //! fields live in the picture's own directories. This module takes them out of there into a block, and
 //! takes a block apart again. Fields that describe how the samples are laid out belong to the encoder.
 
+use std::cell::Cell;
+
 /// Pointers to the two directories of EXIF.
 pub(crate) const EXIF_IFD: u16 = 34665;
 pub(crate) const GPS_IFD: u16 = 34853;
@@ -12,7 +14,7 @@ pub(crate) const GPS_IFD: u16 = 34853;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) tag: u16,
-    /// Type number of the TIFF specification, 1 to 12.
+    /// Type number of the TIFF specification, 1 to 12; in TIFF files up to 18.
     pub(crate) kind: u16,
     pub(crate) data: Vec<u8>,
 }
@@ -31,7 +33,7 @@ impl Fields {
     /// Takes the fields from a TIFF file or an EXIF block. Damaged fields are left out.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let reader = Reader::new(bytes)?;
-        let (first, next) = reader.directory(reader.first()?)?;
+        let Listing { fields: first, next, .. } = reader.directory(reader.first()?)?;
         let inner = |tag| {
             let pointer = first.iter().find(|f: &&Field| f.tag == tag)?;
             let at = match *pointer.data.as_slice() {
@@ -39,7 +41,7 @@ impl Fields {
                 [a, b, c, d, e, f, g, h] => u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
                 _ => return None,
             };
-            Some(reader.directory(at)?.0)
+            Some(reader.directory(at)?.fields)
         };
         let portable = |fields: Vec<Field>| -> Vec<Field> {
             fields.into_iter().filter(|f| (1..=12).contains(&f.kind) && f.tag != INTEROPERABILITY).collect()
@@ -47,12 +49,8 @@ impl Fields {
         let exif = portable(inner(EXIF_IFD).unwrap_or_default());
         let gps = portable(inner(GPS_IFD).unwrap_or_default());
         let mut main = portable(first.iter().filter(|f| !is_layout(f.tag)).cloned().collect());
-        // "No unit" is what encoders write when nobody said anything.
-        let unit = main.iter().find(|f| f.tag == RESOLUTION_UNIT).map(|f| f.data.clone());
-        if unit.is_none_or(|u| u == 1_u16.to_ne_bytes()) {
-            main.retain(|f| ![X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT].contains(&f.tag));
-        }
-        Some(Self { main, exif, gps, more: next != 0 })
+        drop_empty_resolution(&mut main);
+        Some(Self { main, exif, gps, more: next.is_some_and(|n| n != 0) })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -117,11 +115,25 @@ impl Fields {
     }
 }
 
-const X_RESOLUTION: u16 = 282;
-const Y_RESOLUTION: u16 = 283;
-const RESOLUTION_UNIT: u16 = 296;
+pub(crate) const X_RESOLUTION: u16 = 282;
+pub(crate) const Y_RESOLUTION: u16 = 283;
+pub(crate) const RESOLUTION_UNIT: u16 = 296;
 /// Pointer inside the EXIF directory, of no use without its target.
 const INTEROPERABILITY: u16 = 40965;
+
+/// One pixel to no unit is what encoders write when nobody said anything.
+pub(crate) fn drop_empty_resolution(fields: &mut Vec<Field>) {
+    let find = |tag| fields.iter().find(|f| f.tag == tag).map(|f| &f.data[..]);
+    let one = [1_u32.to_ne_bytes(), 1_u32.to_ne_bytes()].concat();
+    let nothing = |v: Option<&[u8]>| v.is_none_or(|v| v == one);
+    let unit = find(RESOLUTION_UNIT);
+    if nothing(find(X_RESOLUTION))
+        && nothing(find(Y_RESOLUTION))
+        && unit.is_none_or(|u| u == 1_u16.to_ne_bytes())
+    {
+        fields.retain(|f| ![X_RESOLUTION, Y_RESOLUTION, RESOLUTION_UNIT].contains(&f.tag));
+    }
+}
 
 /// Fields that say how samples are stored, point to other places, or are carried in their own right.
 fn is_layout(tag: u16) -> bool {
@@ -132,7 +144,7 @@ fn is_layout(tag: u16) -> bool {
 }
 
 /// Bytes of one value.
-fn size_of_kind(kind: u16) -> usize {
+pub(crate) fn size_of_kind(kind: u16) -> usize {
     match kind {
         3 | 8 => 2,
         4 | 9 | 11 | 13 => 4,
@@ -141,15 +153,35 @@ fn size_of_kind(kind: u16) -> usize {
     }
 }
 
+/// A directory as it is in the file.
+pub(crate) struct Listing {
+    pub(crate) fields: Vec<Field>,
+    /// Where the next one is, 0 if there is none; nothing if the file ends here.
+    pub(crate) next: Option<u64>,
+    /// Fields that point outside the file.
+    pub(crate) damaged: u64,
+}
+
+/// Turns the byte order of a field's values round.
+pub(crate) fn swap(kind: u16, data: &mut [u8]) {
+    // A fraction is two numbers.
+    let unit = if matches!(kind, 5 | 10) { 4 } else { size_of_kind(kind) };
+    data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+}
+
 /// Reads directories of classic TIFF and BigTIFF in either byte order.
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
-    little: bool,
-    big: bool,
+    pub(crate) little: bool,
+    /// BigTIFF.
+    pub(crate) big: bool,
+    /// Bytes of directories and values that may still be read. Those of a sound file do not overlap, so
+    /// together they are no longer than the file.
+    budget: Cell<usize>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let (little, big) = match bytes.get(..4)? {
             b"II\x2a\0" => (true, false),
             b"II\x2b\0" => (true, true),
@@ -157,7 +189,9 @@ impl<'a> Reader<'a> {
             b"MM\0\x2b" => (false, true),
             _ => return None,
         };
-        Some(Self { bytes, little, big })
+        // Small values that pages share are counted for each.
+        let budget = Cell::new(bytes.len() + (1 << 20));
+        Some(Self { bytes, little, big, budget })
     }
 
     /// The unsigned number of `N` bytes at `at`.
@@ -174,45 +208,45 @@ impl<'a> Reader<'a> {
     }
 
     /// Where the first directory is.
-    fn first(&self) -> Option<u64> {
+    pub(crate) fn first(&self) -> Option<u64> {
         self.offset(if self.big { 8 } else { 4 })
     }
 
     /// The fields of the directory at `at`, and where the next one is.
-    fn directory(&self, at: u64) -> Option<(Vec<Field>, u64)> {
+    pub(crate) fn directory(&self, at: u64) -> Option<Listing> {
         let (head, entry, inline) = if self.big { (8, 20, 8) } else { (2, 12, 4) };
         let count = if self.big { self.number::<8>(at)? } else { self.number::<2>(at)? };
-        let mut fields = Vec::new();
-        // Fields of a sound file do not overlap, so together they are no longer than the file.
-        let mut budget = self.bytes.len();
+        let (mut fields, mut damaged) = (Vec::new(), count.saturating_sub(4096));
         // More entries than that are not from a camera or a scanner.
         for i in 0..count.min(4096) {
+            self.budget.set(self.budget.get().checked_sub(entry as usize)?);
+            let budget = self.budget.get();
             let e = at.checked_add(head)?.checked_add(i * entry)?;
             let (tag, kind) = (self.number::<2>(e)? as u16, self.number::<2>(e + 2)? as u16);
             let n = self.offset(e + 4)?;
             let size = size_of_kind(kind);
-            let Some(len) = n.checked_mul(size as u64).filter(|len| *len <= budget as u64) else { continue };
             let value = e + 4 + inline;
-            let start = if len <= inline { Some(value) } else { self.offset(value) };
-            let Some(start) = start.and_then(|s| usize::try_from(s).ok()) else { continue };
-            let Some(data) = start.checked_add(len as usize).and_then(|end| self.bytes.get(start..end))
-            else {
+            let data = n.checked_mul(size as u64).filter(|len| *len <= budget as u64).and_then(|len| {
+                let start = if len <= inline { value } else { self.offset(value)? };
+                let start = usize::try_from(start).ok()?;
+                self.bytes.get(start..start.checked_add(len as usize)?)
+            });
+            let Some(data) = data else {
+                damaged += 1;
                 continue;
             };
-            budget -= data.len();
+            self.budget.set(budget - data.len());
             fields.push(Field { tag, kind, data: self.native(kind, data) });
         }
         let next = at.checked_add(head)?.checked_add(count.checked_mul(entry)?)?;
-        Some((fields, self.offset(next).unwrap_or(0)))
+        Some(Listing { fields, next: self.offset(next), damaged })
     }
 
     /// Values in this machine's byte order.
     fn native(&self, kind: u16, data: &[u8]) -> Vec<u8> {
         let mut data = data.to_vec();
-        // A fraction is two numbers.
-        let unit = if matches!(kind, 5 | 10) { 4 } else { size_of_kind(kind) };
         if self.little != cfg!(target_endian = "little") {
-            data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+            swap(kind, &mut data);
         }
         data
     }

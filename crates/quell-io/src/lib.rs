@@ -27,12 +27,12 @@
 //! |---|---|---|---|
 //! | PNG | 8, 16 bits | grey, RGB, each with alpha | ICC, EXIF, XMP, colour and text chunks |
 //! | JPEG | 8 bits | grey, RGB | ICC, EXIF, XMP |
-//! | TIFF, BigTIFF | 8, 16 bits, float | grey, RGB, each with alpha; pages | ICC, XMP, EXIF fields |
+//! | TIFF, BigTIFF | 8, 16, 32 bits, signed or not; float of 16, 32, 64 bits | grey, RGB, each with alpha; channels; pages | every field that does not say how samples are stored |
 //! | WebP | 8 bits, written lossless | RGB, RGBA | ICC, EXIF, XMP |
 //! | PNM: PBM, PGM, PPM, PAM | 8, 16 bits and the largest value | grey, RGB, each with alpha | |
 //! | PFM | float | grey, RGB | |
 //! | OpenEXR | float | grey, RGB, each with alpha | |
-//! | NumPy `.npy` | `uint8`, `uint16`, `float32` | `H x W`, `H x W x 1…4` | |
+//! | NumPy `.npy` | as TIFF | `H x W`, `H x W x 3` and `4`, any other by [`Axes`] | shape, order, byte order |
 //!
 //! Samples keep the file's own units: 0 to 255 for 8 bits, 0 to 65535 for 16 bits, float as it is.
 //! Rounding and clipping happen only when integers are written; float is written as it is. What a format
@@ -47,6 +47,7 @@
 
 mod access;
 mod atomic;
+mod axes;
 mod codec;
 mod error;
 mod exif;
@@ -56,8 +57,9 @@ mod stale;
 pub mod video;
 
 pub use atomic::{copy, remove_unfinished, save};
+pub use axes::Axes;
 pub use error::{Error, Result};
-pub use picture::{Format, Metadata, Page, Picture, SampleType};
+pub use picture::{ArrayLayout, Format, Metadata, Page, Picture, SampleType, TiffLayout};
 pub use stale::remove_stale;
 
 use std::io::{Seek, Write};
@@ -68,13 +70,15 @@ use std::path::{Path, PathBuf};
 pub struct ReadOptions {
     /// Refuse pictures with more pixels than this, all pages together, before memory is taken.
     pub max_pixels: u64,
-    /// The sample value of white, where it is not the usual one (255, 65535 or 1.0).
+    /// The sample value of white, where it is not the usual one ([`SampleType::white`]).
     pub white: Option<f32>,
+    /// What the sides of NumPy arrays are, where the shape does not tell.
+    pub axes: Option<Axes>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { max_pixels: 1 << 29, white: None }
+        Self { max_pixels: 1 << 29, white: None, axes: None }
     }
 }
 

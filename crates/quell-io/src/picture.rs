@@ -4,6 +4,9 @@ use std::path::Path;
 
 use quell::{Frame, Plane};
 
+use crate::Axes;
+use crate::codec::tiff::Directory;
+
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,7 +15,7 @@ pub enum Format {
     Png,
     /// JPEG, 8 bits.
     Jpeg,
-    /// TIFF, 8 and 16 bits and 32-bit float, several pages.
+    /// TIFF, integers of 8 to 32 bits and float, several pages.
     Tiff,
     /// WebP, 8 bits, written lossless.
     WebP,
@@ -73,8 +76,18 @@ pub enum SampleType {
     U8,
     /// 16 bits, white 65535.
     U16,
+    /// 16 bits, signed, white 32767; negative values are kept.
+    I16,
+    /// 32 bits, white 65535; values up to 2^24 are read, which `f32` holds exactly.
+    U32,
+    /// 32 bits, signed, white 65535; values of at most 2^24 are read.
+    I32,
+    /// 16-bit float, white 1.0.
+    F16,
     /// 32-bit float, white 1.0; written without clipping.
     F32,
+    /// 64-bit float, white 1.0; read to the precision of 32 bits.
+    F64,
 }
 
 impl SampleType {
@@ -82,8 +95,10 @@ impl SampleType {
     pub fn white(self) -> f32 {
         match self {
             Self::U8 => 255.0,
-            Self::U16 => 65535.0,
-            Self::F32 => 1.0,
+            // 32 bits hold sums and counts, seldom their own full range.
+            Self::U16 | Self::U32 | Self::I32 => 65535.0,
+            Self::I16 => 32767.0,
+            Self::F16 | Self::F32 | Self::F64 => 1.0,
         }
     }
 
@@ -91,8 +106,28 @@ impl SampleType {
     pub fn bytes(self) -> u64 {
         match self {
             Self::U8 => 1,
-            Self::U16 => 2,
-            Self::F32 => 4,
+            Self::U16 | Self::I16 | Self::F16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// Whether results are stored without rounding.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+
+    /// For messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "8-bit",
+            Self::U16 => "16-bit",
+            Self::I16 => "signed 16-bit",
+            Self::U32 => "32-bit integer",
+            Self::I32 => "signed 32-bit integer",
+            Self::F16 => "16-bit float",
+            Self::F32 => "float",
+            Self::F64 => "64-bit float",
         }
     }
 }
@@ -121,12 +156,41 @@ pub struct Metadata {
     pub premultiplied: bool,
     /// PNG chunks on colour, resolution and text, as type and content; carried from PNG to PNG only.
     pub png: Vec<([u8; 4], Vec<u8>)>,
+    /// How a TIFF file was laid out, and its fields; carried from TIFF to TIFF only.
+    pub tiff: TiffLayout,
+    /// How a NumPy array was laid out; carried from NPY to NPY only.
+    pub array: Option<ArrayLayout>,
+}
+
+/// How a TIFF file was laid out, so that a result is laid out in the same way. The default stands for pages of
+/// plain grey or RGB without fields of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TiffLayout {
+    /// Most significant bytes first. Some fields hold numbers in this order.
+    pub(crate) big_endian: bool,
+    /// BigTIFF.
+    pub(crate) big: bool,
+    /// The directories that pages came from, in order; none if all are plain.
+    pub(crate) directories: Vec<Directory>,
+}
+
+/// How a NumPy array was laid out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayLayout {
+    /// Sides of the array.
+    pub(crate) shape: Vec<usize>,
+    /// What each side is; as many as sides.
+    pub(crate) axes: Axes,
+    /// The first index varies fastest.
+    pub(crate) fortran: bool,
+    /// Most significant bytes first.
+    pub(crate) big_endian: bool,
 }
 
 /// A decoded picture file.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// The pages; only TIFF has more than one.
+    /// The pages: those of a TIFF file, and the channels and slices of a stack, each filtered on its own.
     pub pages: Vec<Page>,
     /// What is carried over.
     pub metadata: Metadata,

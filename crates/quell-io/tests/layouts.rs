@@ -3,7 +3,6 @@
 mod common;
 
 use common::*;
-use quell_io::SampleType;
 
 #[test]
 fn palettes_and_few_bits_are_expanded_with_a_note() {
@@ -52,7 +51,7 @@ fn tiff_of_few_bits_and_white_as_zero_are_read() {
     assert_eq!(got, [0.0, 255.0, 85.0, 17.0, 34.0, 51.0]);
     let (got, notes) = read(8, 0, &[0, 1, 2, 3, 4, 255]);
     assert_eq!(got, [255.0, 254.0, 253.0, 252.0, 251.0, 0.0]);
-    assert_eq!(notes.len(), 1);
+    assert_eq!(notes, [""; 0]);
 }
 
 #[test]
@@ -129,27 +128,6 @@ fn exr_of_half_floats_and_other_channels_is_read_with_notes() {
         got.notes,
         ["channels not used: Z", "samples are read as 32-bit float, and will be written so"]
     );
-}
-
-#[test]
-fn arrays_are_read_in_every_order() {
-    let values = [1.0_f64, 2.0, 3.0, 4.0, 5.0, 6.0];
-    let dict = |kind: &str, fortran: &str| {
-        format!("{{'descr': '{kind}', 'fortran_order': {fortran}, 'shape': (2, 3), }}")
-    };
-    let little: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    let got = from_bytes(&npy(&dict("<f8", "False"), &little)).unwrap();
-    assert_eq!(got.pages[0].frame.to_interleaved(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(got.notes, ["float64 is read as float32, and written so"]);
-    let big: Vec<u8> = values.iter().flat_map(|v| (*v as u16).to_be_bytes()).collect();
-    let got = from_bytes(&npy(&dict(">u2", "True"), &big)).unwrap();
-    assert_eq!(got.pages[0].frame.to_interleaved(), [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]);
-    assert_eq!(got.pages[0].samples, SampleType::U16);
-    // The last index is the channel: with Fortran order the planes lie one after the other.
-    let rgba = "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 2, 4), }";
-    let got = from_bytes(&npy(rgba, &[1, 2, 3, 4, 5, 6, 7, 8])).unwrap();
-    assert_eq!(got.pages[0].frame.to_interleaved(), [1.0, 3.0, 5.0, 2.0, 4.0, 6.0]);
-    assert_eq!(got.pages[0].alpha.as_ref().unwrap().as_slice(), [7.0, 8.0]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn exact(format: Format, samples: SampleType, channels: usize) -> bool {
     use SampleType::*;
     match format {
         Format::Tiff | Format::Npy => true,
-        Format::Png | Format::Pnm => samples != F32,
+        Format::Png | Format::Pnm => matches!(samples, U8 | U16),
         Format::WebP => samples == U8 && channels >= 3,
         Format::Pfm => samples == F32 && channels % 2 == 1,
         Format::Exr => samples == F32,
@@ -38,16 +38,18 @@ fn lossless_formats_return_every_sample() {
                     let (bytes, remarks) = to_bytes(&want, format);
                     assert_eq!(remarks, [""; 0], "{format:?} {samples:?} {channels}");
                     assert_eq!(Format::from_bytes(&bytes), Some(format));
-                    let got = from_bytes(&bytes).unwrap();
+                    // Arrays of two samples, and small ones, do not say what they are.
+                    let got = from_bytes_as(&bytes, if channels > 1 { "YXS" } else { "YX" }).unwrap();
                     assert_eq!((got.format, got.pages.len()), (format, 1));
-                    assert_eq!(got.notes, [""; 0], "{format:?} {samples:?} {channels}");
+                    let notes = usize::from(samples == SampleType::F64);
+                    assert_eq!(got.notes.len(), notes, "{format:?} {samples:?} {channels}");
                     assert_same_page(&got.pages[0], &want.pages[0]);
                     assert_eq!(got.metadata, want.metadata);
                 }
             }
         }
     }
-    assert_eq!(tried, 48);
+    assert_eq!(tried, 88);
 }
 
 /// What every other combination becomes: sample type, channels, and the largest error in units of white.
@@ -83,7 +85,9 @@ fn lossy_combinations_convert_by_white_and_say_so() {
                     for (g, w) in got.as_slice().iter().zip(want.as_slice()) {
                         let (g, w) = (g / stored.white(), w / samples.white());
                         let w = if stored == SampleType::F32 { w } else { w.clamp(0.0, 1.0) };
-                        assert!((g - w).abs() <= tolerance * 1.01, "{what}: {g} for {w}");
+                        // 32 bits go far beyond white, where float is coarser.
+                        let close = tolerance * 1.01 * w.abs().max(1.0);
+                        assert!((g - w).abs() <= close, "{what}: {g} for {w}");
                     }
                 };
                 for (c, plane) in page.frame.planes().iter().enumerate() {
@@ -122,11 +126,11 @@ fn jpeg_keeps_smooth_pictures_closely_and_better_with_quality() {
 
 #[test]
 fn tiff_keeps_pages_of_different_sizes_and_types() {
-    let pages: Vec<Page> = (0..5).map(|i| page(5 + i, 9 - i, SAMPLES[i % 3], 1 + i % 4)).collect();
+    let pages: Vec<Page> = (0..8).map(|i| page(5 + i, 9 - i, SAMPLES[i], 1 + i % 4)).collect();
     let (bytes, remarks) = to_bytes(&picture(Format::Tiff, pages.clone()), Format::Tiff);
     assert!(remarks.is_empty());
     let got = from_bytes(&bytes).unwrap();
-    assert_eq!(got.pages.len(), 5);
+    assert_eq!(got.pages.len(), 8);
     for (got, want) in got.pages.iter().zip(&pages) {
         assert_same_page(got, want);
     }
@@ -145,9 +149,9 @@ fn tiff_remembers_premultiplied_alpha() {
 }
 
 #[test]
-fn several_pages_need_tiff() {
+fn several_pages_need_tiff_or_an_array() {
     let pages = vec![page(3, 3, SampleType::U8, 1); 3];
-    for format in Format::ALL.into_iter().filter(|f| *f != Format::Tiff) {
+    for format in Format::ALL.into_iter().filter(|f| !matches!(f, Format::Tiff | Format::Npy)) {
         let mut file = Cursor::new(Vec::new());
         let e =
             encode(&picture(format, pages.clone()), format, &WriteOptions::default(), &mut file).unwrap_err();

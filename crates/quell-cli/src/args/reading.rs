@@ -1,6 +1,7 @@
 //! Flags on how pictures are read, shared by every command that reads one.
 
 use clap::{Arg, ArgMatches, value_parser};
+use quell_io::Axes;
 
 use super::values::{one, option, pixels, positive};
 
@@ -38,20 +39,25 @@ pub(crate) struct ReadingArgs {
     pub(crate) white: Option<f32>,
     /// Larger pictures are refused.
     pub(crate) max_pixels: Option<u64>,
+    /// What the sides of NumPy arrays are.
+    pub(crate) axes: Option<Axes>,
     /// NaN and infinity.
     pub(crate) nan: NanPolicy,
 }
 
 impl ReadingArgs {
     /// The flags.
-    pub(super) fn define() -> [Arg; 3] {
+    pub(super) fn define() -> [Arg; 4] {
         [
             option("white", "N")
                 .value_parser(positive)
-                .help("Sample value of white [default: 255 or 65535 by depth, 1 for float]"),
+                .help("Sample value of white [default: 255, 65535 or 32767 by type, 1 for float]"),
             option("max-pixels", "N")
                 .value_parser(pixels)
                 .help("Refuse larger pictures; k, M and G are understood [default: 537M]"),
+            option("axes", "AXES")
+                .value_parser(|text: &str| text.parse::<Axes>())
+                .help("Sides of NumPy arrays: Y, X, colours S, channels C, slices Z, times T, like ZYX"),
             option("nan", "WHAT")
                 .value_parser(value_parser!(NanPolicy))
                 .default_value("error")
@@ -65,6 +71,7 @@ impl ReadingArgs {
         Self {
             white: one(m, "white"),
             max_pixels: one(m, "max-pixels"),
+            axes: one(m, "axes"),
             nan: one(m, "nan").unwrap_or_default(),
         }
     }

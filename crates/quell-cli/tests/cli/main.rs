@@ -1,5 +1,6 @@
 //! The program as its users meet it: every test runs the built binary in a folder of its own.
 
+mod arrays;
 mod commands;
 mod common;
 mod devices;

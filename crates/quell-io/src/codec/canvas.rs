@@ -79,6 +79,19 @@ impl Canvas {
         }
     }
 
+    /// Stores a piece of row `y` of one plane: every `step`-th sample of `row`.
+    pub(super) fn put_plane(&mut self, plane: usize, x: usize, y: usize, row: &[f32], step: usize) {
+        let n = row.len().div_ceil(step).min(self.width.saturating_sub(x));
+        if n == 0 || y >= self.height {
+            return;
+        }
+        let (start, plane) = (y * self.width + x, &mut self.planes[plane]);
+        if plane.len() < start + n {
+            plane.resize(start + n, 0.0);
+        }
+        plane[start..start + n].iter_mut().zip(row.iter().step_by(step)).for_each(|(o, s)| *o = *s);
+    }
+
     /// Stores the whole row `y`, all channels interleaved.
     pub(super) fn put_row<T: Copy>(&mut self, y: usize, row: &[T], value: impl Fn(T) -> f32) {
         self.put(0..self.planes.len(), 0, y, row, value);
@@ -124,5 +137,14 @@ pub(super) fn buffer(len: usize) -> Result<Vec<u8>> {
         .try_reserve_exact(len)
         .map_err(|_| Error::Decode(format!("not enough memory: {len} bytes are needed")))?;
     buffer.resize(len, 0);
+    Ok(buffer)
+}
+
+/// An empty buffer with room for `len` samples, or an error where there is no memory for it.
+pub(super) fn floats(len: usize) -> Result<Vec<f32>> {
+    let mut buffer = Vec::new();
+    buffer
+        .try_reserve_exact(len)
+        .map_err(|_| Error::Decode(format!("not enough memory: {len} samples are needed")))?;
     Ok(buffer)
 }

@@ -141,7 +141,7 @@ pub(super) fn encode(
         encoder.set_exif_metadata(exif).map_err(|e| Error::Encode(e.to_string()))?;
     }
     let color = if rows.channels() == 1 { ExtendedColorType::L8 } else { ExtendedColorType::Rgb8 };
-    encoder.write_image(&rows.all_u8(), width, height, color).map_err(|e| match e {
+    encoder.write_image(&rows.all_u8()?, width, height, color).map_err(|e| match e {
         ImageError::IoError(e) => Error::Io(e),
         e => Error::Encode(e.to_string()),
     })?;

@@ -7,8 +7,9 @@ mod npy;
 mod pfm;
 mod png;
 mod pnm;
+mod sample;
 mod store;
-mod tiff;
+pub(crate) mod tiff;
 mod webp;
 
 use std::fmt::Display;
@@ -100,7 +101,7 @@ pub(crate) fn encode<W: Write + Seek>(
         Format::Pnm => pnm::encode(&single_page(picture, format, r)?, w)?,
         Format::Pfm => pfm::encode(&single_page(picture, format, r)?, w)?,
         Format::Exr => exr::encode(&single_page(picture, format, r)?, w)?,
-        Format::Npy => npy::encode(&single_page(picture, format, r)?, w)?,
+        Format::Npy => npy::encode(picture, w, r)?,
     }
     if format != Format::Png {
         let has = |kind: &[u8]| metadata.png.iter().any(|(k, _)| k == kind);
@@ -112,6 +113,12 @@ pub(crate) fn encode<W: Write + Seek>(
         if [b"tEXt", b"zTXt", b"iTXt"].iter().any(|k| has(*k)) {
             remarks.add("the text chunks of the PNG: not kept");
         }
+    }
+    if format != Format::Tiff && metadata.tiff.has_fields() {
+        remarks.add(format!("fields of the TIFF that {} has no place for: not kept", format.name()));
+    }
+    if let (Format::Tiff, Some(array), true) = (format, &metadata.array, picture.pages.len() > 1) {
+        remarks.add(format!("the axes {} of the array are written as pages", array.axes));
     }
     if !matches!(format, Format::Png | Format::Jpeg | Format::Tiff | Format::WebP) {
         for (there, what) in [

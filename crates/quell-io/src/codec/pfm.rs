@@ -40,7 +40,7 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
 pub(super) fn encode(rows: &Rows, writer: &mut impl Write) -> Result<()> {
     let kind = if rows.channels() == 3 { "PF" } else { "Pf" };
     write!(writer, "{kind}\n{} {}\n-1.0\n", rows.width(), rows.height())?;
-    let mut row = Vec::new();
+    let mut row = rows.row_buffer()?;
     for y in (0..rows.height()).rev() {
         row.clear();
         rows.row_bytes(y, Order::Little, &mut row);

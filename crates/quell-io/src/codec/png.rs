@@ -126,7 +126,7 @@ pub(super) fn encode(rows: &Rows, metadata: &Metadata, writer: &mut impl Write) 
         png.write_text_chunk(&chunk).map_err(encoding)?;
     }
     let mut stream = png.stream_writer().map_err(encoding)?;
-    let mut row = Vec::new();
+    let mut row = rows.row_buffer()?;
     for y in 0..rows.height() {
         row.clear();
         rows.row_bytes(y, Order::Big, &mut row);

@@ -199,7 +199,7 @@ pub(super) fn encode(rows: &Rows, writer: &mut impl Write) -> Result<()> {
             )?;
         }
     }
-    let mut row = Vec::new();
+    let mut row = rows.row_buffer()?;
     for y in 0..height {
         row.clear();
         rows.row_bytes(y, Order::Big, &mut row);

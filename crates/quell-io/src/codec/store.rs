@@ -2,6 +2,8 @@
 
 use quell::Plane;
 
+pub(super) use super::sample::Order;
+use super::sample::{self, range};
 use crate::{Error, Format, Page, Picture, Result, SampleType};
 
 /// Remarks for the user, each only once.
@@ -21,19 +23,14 @@ impl Remarks {
     }
 }
 
-/// Byte order of 16-bit and float samples.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Big,
-    Little,
-}
-
 /// A page, ready to be stored: planes with the factor from their units to the stored ones.
 pub(super) struct Rows<'a> {
     planes: Vec<(&'a Plane, f32)>,
     /// How the samples are stored.
     pub(super) samples: SampleType,
-    /// The largest integer sample that may be stored.
+    /// The smallest and largest sample that may be stored.
+    range: (f32, f32),
+    /// The largest value that PNM announces.
     pub(super) max: f32,
     /// The last plane is alpha.
     pub(super) alpha: bool,
@@ -56,18 +53,25 @@ impl<'a> Rows<'a> {
         // Only PNM stores its largest value, which is white; elsewhere it is brought to the usual one.
         let own_white = picture.format == Format::Pnm && white != page.samples.white();
         let alpha_white = if own_white { white } else { page.samples.white() };
-        if samples != page.samples {
+        if samples != page.samples && samples.is_float() && page.samples.is_float() {
+            remarks.add(format!(
+                "{name} cannot hold {} samples: stored as {}",
+                page.samples.name(),
+                samples.name()
+            ));
+        } else if samples != page.samples {
             scale = samples.white() / white;
             alpha_scale = samples.white() / alpha_white;
-            let (from, to) = (describe(page.samples), describe(samples));
-            let clipped = if page.samples == SampleType::F32 { ", values outside are clipped" } else { "" };
+            let (from, to) = (page.samples.name(), samples.name());
+            let beyond = !samples.is_float() && !matches!(page.samples, SampleType::U8 | SampleType::U16);
+            let clipped = if beyond { ", values outside are clipped" } else { "" };
             remarks.add(format!(
                 "{name} cannot hold {from} samples: stored as {to}, white {white} as {}{clipped}",
                 samples.white()
             ));
         } else if own_white && format == Format::Pnm && is_maxval(samples, white) {
             max = white;
-        } else if own_white && samples != SampleType::F32 {
+        } else if own_white && !samples.is_float() {
             scale = samples.white() / white;
             alpha_scale = scale;
             remarks.add(format!("{name} stores no white level: {white} stored as {}", samples.white()));
@@ -92,7 +96,8 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        Ok(Self { planes, samples, max, alpha: has_alpha })
+        let range = if format == Format::Pnm { (0.0, max) } else { range(samples) };
+        Ok(Self { planes, samples, range, max, alpha: has_alpha })
     }
 
     pub(super) fn width(&self) -> usize {
@@ -114,53 +119,46 @@ impl<'a> Rows<'a> {
         plane.row(y)[x] * scale
     }
 
-    /// Appends row `y`, channels interleaved, each sample through `store`.
-    pub(super) fn row<T>(&self, y: usize, out: &mut Vec<T>, store: impl Fn(f32) -> T) {
-        if let [(plane, scale)] = self.planes[..] {
-            out.extend(plane.row(y).iter().map(|v| store(v * scale)));
-            return;
-        }
-        let rows: Vec<_> = self.planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect();
-        for x in 0..self.width() {
-            out.extend(rows.iter().map(|(row, scale)| store(row[x] * scale)));
-        }
+    /// Channel `c`, and the factor to stored units.
+    pub(super) fn channel(&self, c: usize) -> (&'a Plane, f32) {
+        self.planes[c]
     }
 
-    /// Rounds to the nearest integer, clipped. NaN becomes 0.
-    pub(super) fn round(&self, v: f32) -> u16 {
-        (v.clamp(0.0, self.max) + 0.5) as u16
+    /// Appends samples, in stored units, rounded and clipped where the type needs it.
+    pub(super) fn store(&self, values: impl Iterator<Item = f32>, order: Order, out: &mut Vec<u8>) {
+        sample::write(self.samples, order, self.range, values, out);
     }
 
     /// Appends row `y` as bytes of the stored sample type.
     pub(super) fn row_bytes(&self, y: usize, order: Order, out: &mut Vec<u8>) {
-        match (self.samples, order) {
-            (SampleType::U8, _) => self.row(y, out, |v| self.round(v) as u8),
-            (SampleType::U16, order) => {
-                let mut row = Vec::with_capacity(self.width() * self.channels());
-                self.row(y, &mut row, |v| self.round(v));
-                match order {
-                    Order::Big => row.iter().for_each(|v| out.extend(v.to_be_bytes())),
-                    Order::Little => row.iter().for_each(|v| out.extend(v.to_le_bytes())),
-                }
-            }
-            (SampleType::F32, order) => {
-                let mut row = Vec::with_capacity(self.width() * self.channels());
-                self.row(y, &mut row, |v| v);
-                match order {
-                    Order::Big => row.iter().for_each(|v| out.extend(v.to_be_bytes())),
-                    Order::Little => row.iter().for_each(|v| out.extend(v.to_le_bytes())),
-                }
-            }
+        if let [(plane, scale)] = self.planes[..] {
+            self.store(plane.row(y).iter().map(|v| v * scale), order, out);
+            return;
         }
+        let rows: Vec<_> = self.planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect();
+        let values = (0..self.width()).flat_map(|x| rows.iter().map(move |(row, scale)| row[x] * scale));
+        self.store(values, order, out);
+    }
+
+    /// A buffer for `n` samples of the stored type.
+    pub(super) fn room(&self, n: usize) -> Result<Vec<u8>> {
+        let len = n.checked_mul(self.samples.bytes() as usize);
+        room(len.ok_or_else(|| Error::Encode("too large for this machine".into()))?)
+    }
+
+    /// A buffer for one row.
+    pub(super) fn row_buffer(&self) -> Result<Vec<u8>> {
+        self.room(self.width().saturating_mul(self.channels()))
     }
 
     /// The whole picture as 8-bit samples, for encoders that want it in one piece.
-    pub(super) fn all_u8(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.width() * self.height() * self.channels());
+    pub(super) fn all_u8(&self) -> Result<Vec<u8>> {
+        let n = self.width().checked_mul(self.height()).and_then(|n| n.checked_mul(self.channels()));
+        let mut out = self.room(n.unwrap_or(usize::MAX))?;
         for y in 0..self.height() {
-            self.row(y, &mut out, |v| self.round(v) as u8);
+            self.row_bytes(y, Order::Little, &mut out);
         }
-        out
+        Ok(out)
     }
 
     /// Width and height, if they are within the format's limit.
@@ -181,8 +179,8 @@ impl<'a> Rows<'a> {
 fn stored_as(format: Format, samples: SampleType) -> SampleType {
     match (format, samples) {
         (Format::Tiff | Format::Npy, s) => s,
-        (Format::Png | Format::Pnm, SampleType::F32) => SampleType::U16,
-        (Format::Png | Format::Pnm, s) => s,
+        (Format::Png | Format::Pnm, SampleType::U8) => SampleType::U8,
+        (Format::Png | Format::Pnm, _) => SampleType::U16,
         (Format::Jpeg | Format::WebP, _) => SampleType::U8,
         (Format::Pfm | Format::Exr, _) => SampleType::F32,
     }
@@ -193,15 +191,16 @@ fn is_maxval(samples: SampleType, white: f32) -> bool {
     let range = match samples {
         SampleType::U8 => 1.0..=255.0,
         SampleType::U16 => 256.0..=65535.0,
-        SampleType::F32 => return false,
+        _ => return false,
     };
     white.fract() == 0.0 && range.contains(&white)
 }
 
-fn describe(samples: SampleType) -> &'static str {
-    match samples {
-        SampleType::U8 => "8-bit",
-        SampleType::U16 => "16-bit",
-        SampleType::F32 => "float",
-    }
+/// An empty buffer with room for `len` bytes, or an error where there is no memory for it.
+pub(super) fn room(len: usize) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    buffer
+        .try_reserve_exact(len)
+        .map_err(|_| Error::Encode(format!("not enough memory: {len} bytes are needed")))?;
+    Ok(buffer)
 }

@@ -54,7 +54,7 @@ pub(super) fn encode(
     encoder.set_icc_profile(metadata.icc.clone().unwrap_or_default());
     encoder.set_exif_metadata(metadata.exif.clone().unwrap_or_default());
     encoder.set_xmp_metadata(metadata.xmp.clone().unwrap_or_default());
-    encoder.encode(&rows.all_u8(), width, height, color).map_err(|e| match e {
+    encoder.encode(&rows.all_u8()?, width, height, color).map_err(|e| match e {
         EncodingError::IoError(e) => Error::Io(e),
         e => Error::Encode(e.to_string()),
     })

@@ -92,7 +92,7 @@ impl SequenceReader {
             let name = pattern.name(gap[0] + 1);
             return Err(Error::Decode(format!("{name} is missing, but {} is there", pattern.name(gap[1]))));
         }
-        let options = ReadOptions { max_pixels, white: None };
+        let options = ReadOptions { max_pixels, ..ReadOptions::default() };
         let (page, picture) = read(&pattern.path(next), &options).map_err(|e| at(&pattern, next, e))?;
         let mut info = VideoInfo::new(format_of(&page));
         info.rate = rate;
@@ -155,7 +155,10 @@ fn at(pattern: &Pattern, number: u64, e: Error) -> Error {
 fn read(path: &Path, options: &ReadOptions) -> Result<(Page, Picture)> {
     let mut picture = crate::read(path, options)?;
     match (picture.pages.pop(), picture.pages.len()) {
-        (Some(page), 0) => Ok((page, picture)),
+        (Some(page), 0) => match page.samples {
+            SampleType::U8 | SampleType::U16 | SampleType::F32 => Ok((page, picture)),
+            other => Err(Error::Unsupported(format!("{} samples are not supported in a clip", other.name()))),
+        },
         (_, n) => Err(Error::Decode(format!("has {} pages, a frame has one", n + 1))),
     }
 }
@@ -164,7 +167,8 @@ fn format_of(page: &Page) -> VideoFormat {
     let sample = match page.samples {
         SampleType::U8 => SampleFormat::U8,
         SampleType::U16 => SampleFormat::U16,
-        SampleType::F32 => SampleFormat::F32,
+        // Other types are refused when they are read.
+        _ => SampleFormat::F32,
     };
     let frame = &page.frame;
     let layout = if frame.channels() == 1 { Layout::Mono } else { Layout::Rgb };

@@ -1,6 +1,8 @@
 //! Synthetic pictures and helpers for the tests.
 #![allow(dead_code, unreachable_pub, reason = "shared by test files, each of which uses its own part")]
 
+pub mod fields;
+
 use std::io::Cursor;
 use std::path::PathBuf;
 
@@ -9,18 +11,31 @@ use quell_io::{
     Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions, decode, encode,
 };
 
-pub const SAMPLES: [SampleType; 3] = [SampleType::U8, SampleType::U16, SampleType::F32];
+pub const SAMPLES: [SampleType; 8] = [
+    SampleType::U8,
+    SampleType::U16,
+    SampleType::I16,
+    SampleType::U32,
+    SampleType::I32,
+    SampleType::F16,
+    SampleType::F32,
+    SampleType::F64,
+];
 
-/// A plane of values that the sample type can hold exactly; float ones lie outside 0..1 too.
+/// A plane of values that the sample type can hold exactly; float and signed ones lie below zero too.
 pub fn plane(width: usize, height: usize, samples: SampleType, seed: u32) -> Plane {
     let mut state = seed.wrapping_mul(2654435761).wrapping_add(12345);
     let data = (0..width * height).map(|i| {
         state = state.wrapping_mul(1664525).wrapping_add(1013904223);
         let r = state >> 8;
         match (samples, i) {
-            (SampleType::F32, 0) => -0.5,
-            (SampleType::F32, 1) => 7.25,
-            (SampleType::F32, _) => r as f32 / (1 << 24) as f32,
+            (SampleType::F16 | SampleType::F32 | SampleType::F64, 0) => -0.5,
+            (SampleType::F16 | SampleType::F32 | SampleType::F64, 1) => 7.25,
+            (SampleType::F32 | SampleType::F64, _) => r as f32 / (1 << 24) as f32,
+            (SampleType::F16, _) => (r % 2048) as f32 / 2048.0,
+            (SampleType::I16, _) => (r % 65536) as f32 - 32768.0,
+            (SampleType::I32, _) => r as f32 - (1 << 23) as f32,
+            (SampleType::U32, _) => r as f32,
             (_, 0) => 0.0,
             (_, 1) => samples.white(),
             (SampleType::U8, _) => (r % 256) as f32,
@@ -50,6 +65,12 @@ pub fn to_bytes(picture: &Picture, format: Format) -> (Vec<u8>, Vec<String>) {
     let mut file = Cursor::new(Vec::new());
     let remarks = encode(picture, format, &WriteOptions::default(), &mut file).unwrap();
     (file.into_inner(), remarks)
+}
+
+/// Reads an array whose axes are said; other formats ignore them.
+pub fn from_bytes_as(bytes: &[u8], axes: &str) -> Result<Picture> {
+    let axes = Some(axes.parse().unwrap());
+    decode(bytes, None, &ReadOptions { axes, ..ReadOptions::default() })
 }
 
 pub fn from_bytes(bytes: &[u8]) -> Result<Picture> {

@@ -25,6 +25,7 @@ mod order;
 mod progress;
 mod reading;
 mod report;
+mod scene;
 mod table;
 mod video;
 

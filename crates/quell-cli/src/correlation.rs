@@ -11,8 +11,8 @@ use crate::failure::{Failure, message};
 
 /// What the flags ask for.
 pub(crate) fn read(args: &EngineArgs) -> anyhow::Result<Correlation> {
-    let covariance = source(args.noise_cov.as_ref(), "--noise-cov", |path| {
-        Ok(CovarianceSource::Known(crate::reading::text(path)?.parse()?))
+    let covariance = source(args.noise_cov.as_ref(), "--noise-cov", |_| {
+        Ok(CovarianceSource::Known(args.noise_cov_text.as_deref().unwrap_or_default().parse()?))
     })?;
     let options = ReadOptions::default();
     let psd = source(args.noise_psd.as_ref(), "--noise-psd", |path| {

@@ -21,6 +21,8 @@ pub(crate) struct EngineArgs {
     pub(crate) estimator: Estimator,
     /// Covariance of the noise of red, green and blue.
     pub(crate) noise_cov: Option<Known>,
+    /// What is in its file, read once: it may be a pipe.
+    pub(crate) noise_cov_text: Option<String>,
     /// Power spectrum of the noise.
     pub(crate) noise_psd: Option<Known>,
     /// Name of the method.
@@ -31,7 +33,7 @@ pub(crate) struct EngineArgs {
     pub(crate) strength: Option<f32>,
     /// A file of parameters over the profile.
     pub(crate) params: Option<PathBuf>,
-    /// What is in it, read once: it may be a pipe.
+    /// What is in it, read once as well.
     pub(crate) params_text: Option<String>,
     /// Single parameters over both, by name.
     pub(crate) sets: Vec<(&'static str, String)>,
@@ -150,16 +152,20 @@ impl EngineArgs {
             return Err(Failure::usage(format!("--{} has no effect with --passes 1", flag(name)))
                 .hint("the Wiener filter is pass 2: leave one of them out"));
         }
-        let params: Option<PathBuf> = one(m, "params");
+        let (noise_cov, params) = (one::<Known>(m, "noise-cov"), one::<PathBuf>(m, "params"));
         Ok(Self {
             sigma,
             estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
-            noise_cov: one(m, "noise-cov"),
+            noise_cov_text: match &noise_cov {
+                Some(Known::File(path)) => Some(read_text("--noise-cov", path)?),
+                _ => None,
+            },
+            noise_cov,
             noise_psd: one(m, "noise-psd"),
             method: one(m, "method").unwrap_or_default(),
             profile: one(m, "profile"),
             strength: one(m, "strength"),
-            params_text: params.as_deref().map(read_params).transpose()?,
+            params_text: params.as_deref().map(|path| read_text("--params", path)).transpose()?,
             params,
             sets,
             device: one(m, "device").unwrap_or_default(),
@@ -172,8 +178,9 @@ impl EngineArgs {
     }
 }
 
-fn read_params(path: &Path) -> Result<String, Failure> {
-    let wrong = |e| Failure::usage(format!("--params {}: {}", path.display(), message(&e)));
+/// The text that a flag names.
+fn read_text(flag: &str, path: &Path) -> Result<String, Failure> {
+    let wrong = |e| Failure::usage(format!("{flag} {}: {}", path.display(), message(&e)));
     crate::reading::text(path).map_err(wrong)
 }
 

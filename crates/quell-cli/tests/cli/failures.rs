@@ -211,19 +211,19 @@ fn devices_that_never_end_are_no_files_for_flags() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_may_be_a_parameter_file() {
+fn pipes_are_read_once_and_whole() {
     let f = Folder::new("flag-pipe");
     f.picture("a.pgm");
-    let run = std::process::Command::new("sh")
-        .args([
-            "-c",
-            "echo 'search = 9' | \"$0\" a.pgm --method nlm --params /dev/stdin --sigma 15 --print-plan",
-        ])
-        .arg(env!("CARGO_BIN_EXE_quell"))
-        .current_dir(f.path("."))
-        .output()
-        .unwrap();
-    assert!(String::from_utf8_lossy(&run.stdout).contains("search = 9"), "{run:?}");
+    f.save("a.ppm", &[common::noisy_rgb(24, 24)], SampleType::U8);
+    let run = |text: &str, args: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("printf '{text}' | \"$0\" {args}")]).arg(env!("CARGO_BIN_EXE_quell"));
+        shell.current_dir(f.path("."));
+        Run::of(shell).expect(0)
+    };
+    let plan = run("search = 9", "a.pgm --method nlm --params /dev/stdin --sigma 15 --print-plan");
+    assert!(plan.out().contains("search = 9"), "{}", plan.out());
+    run("9 0 0 0 9 0 0 0 9", "a.ppm -o b.ppm --method nlm --noise-cov /dev/stdin");
 }
 
 #[test]

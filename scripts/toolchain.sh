@@ -19,6 +19,7 @@ if ! command -v cc >/dev/null; then
         command -v sudo >/dev/null || fail 'no C linker (cc) was found, and no sudo to install one' "$remedy"
         as_root=(sudo)
     fi
+    echo 'installing: gcc libc6-dev (apt-get), the C linker that Rust needs' >&2
     "${as_root[@]}" apt-get update -q >&2
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
         apt-get install -q -y --no-install-recommends gcc libc6-dev >&2

@@ -7,7 +7,7 @@ use anyhow::Context;
 use cpu_time::ProcessTime;
 use quell::device::{self, Backend, Kind};
 use quell::metrics::{psnr, ssim};
-use quell::{Cancel, Control, Denoiser, Frame, Method, Plane, noise};
+use quell::{Cancel, Control, Denoiser, Frame, Method, noise};
 use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::gpu_bench;
 use crate::reading::Reader;
 use crate::report::{self, name};
+use crate::scene;
 use crate::table::{Cell, Style, Table};
 
 /// What one profile showed; the JSON object of `--json`.
@@ -138,44 +139,13 @@ pub(crate) fn material(args: &BenchArgs) -> anyhow::Result<Vec<(Picture, Option<
 
 /// A picture that is made up, with noise and without.
 fn synthetic(args: &BenchArgs, (width, height): (usize, usize)) -> anyhow::Result<(Picture, Option<Frame>)> {
-    let grey = made_up(width, height)?;
-    let clean = if args.rgb { coloured(grey)? } else { grey };
+    let clean = scene::draw(width, height, if args.rgb { 3 } else { 1 })?;
     let sigma = f64::from(args.engine.sigma.unwrap_or(25.0));
     let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
     let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };
     let picture =
         Picture { pages: vec![page], metadata: Metadata::default(), format: Format::Npy, notes: Vec::new() };
     Ok((picture, Some(clean)))
-}
-
-/// The same picture in colours: edges in common, each channel with a slope and a contrast of its own.
-fn coloured(grey: Frame) -> quell::Result<Frame> {
-    let plane = grey.into_planes().remove(0);
-    let tint = |gain: f32, slope: f32| {
-        let mut plane = plane.clone();
-        for y in 0..plane.height() {
-            let lift = slope * y as f32 / plane.height() as f32;
-            plane.row_mut(y).iter_mut().for_each(|v| *v = (gain * *v + lift).clamp(0.0, 255.0).round());
-        }
-        plane
-    };
-    Frame::new(vec![tint(1.0, 0.0), tint(0.8, 40.0), tint(0.6, -30.0)], 255.0)
-}
-
-/// A grey picture with something of everything: a slope, edges in many directions, fine and coarse texture.
-fn made_up(width: usize, height: usize) -> quell::Result<Frame> {
-    let mut plane = Plane::zeros(width, height);
-    for y in 0..height {
-        for (x, v) in plane.row_mut(y).iter_mut().enumerate() {
-            let (x, y) = (x as f32, y as f32);
-            let slope = 60.0 + 60.0 * x / width as f32;
-            let disc = if ((x % 96.0) - 48.0).hypot((y % 96.0) - 48.0) < 30.0 { 70.0 } else { 0.0 };
-            let waves = 15.0 * (0.7 * x + 0.3 * y).sin() * (0.011 * y).sin();
-            let bars = if (x + 2.0 * y) % 160.0 < 40.0 { 35.0 } else { 0.0 };
-            *v = (slope + disc + waves + bars).clamp(0.0, 255.0).round();
-        }
-    }
-    Frame::grey(plane, 255.0)
 }
 
 fn measure(

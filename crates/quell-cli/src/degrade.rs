@@ -78,7 +78,7 @@ impl Noise {
 
 /// Three rows of three numbers.
 fn read_covariance(path: &Path) -> anyhow::Result<Covariance> {
-    let text = std::fs::read_to_string(path).with_context(|| name(path))?;
+    let text = crate::reading::text(path).with_context(|| name(path))?;
     text.parse().with_context(|| name(path))
 }
 

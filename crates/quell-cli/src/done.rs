@@ -198,17 +198,12 @@ fn settings(args: &DenoiseArgs) -> Option<String> {
     let mut hash = Fnv::new();
     hash.add(env!("CARGO_PKG_VERSION").as_bytes());
     hash.add(format!("{counts:?}").as_bytes());
-    let known = |known: &Option<Known>| match known {
-        None => Some(b"none".to_vec()),
-        Some(Known::Auto) => Some(b"auto".to_vec()),
-        Some(Known::File(path)) => content(path),
-    };
-    hash.add(&match &args.engine.params {
-        None => Vec::new(),
-        Some(path) => content(path)?,
+    // The texts of the other files are among the arguments.
+    hash.add(&match &args.engine.noise_psd {
+        None => b"none".to_vec(),
+        Some(Known::Auto) => b"auto".to_vec(),
+        Some(Known::File(path)) => content(path)?,
     });
-    hash.add(&known(&args.engine.noise_cov)?);
-    hash.add(&known(&args.engine.noise_psd)?);
     Some(hash.text())
 }
 

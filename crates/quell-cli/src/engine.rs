@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::Context;
+use quell::device::cpu::Level;
 use quell::device::{self, Backend, DeviceInfo};
 use quell::noise::correlated::Correlation;
 use quell::noise::{self, Estimator};
@@ -49,14 +49,13 @@ impl Engine {
         if let Some(strength) = args.strength {
             builder = builder.strength(strength);
         }
-        if let Some(path) = &args.params {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("--params {}", report::name(path)));
-            builder = builder.toml(text.map_err(|e| Failure::usage(crate::failure::message(&e)))?);
+        if let Some(text) = &args.params_text {
+            builder = builder.toml(text.as_str());
         }
         for (name, value) in &args.sets {
             builder = builder.set(name, value);
         }
+        check_correlation(args, method)?;
         let correlation = crate::correlation::read(args)?;
         builder = builder.correlation(correlation.clone());
         builder.check().map_err(|e| explain(args, e))?;
@@ -123,6 +122,28 @@ impl Engine {
     pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<f32> {
         let found = resolved?.sigma * 255.0 / white;
         self.sigma.or(Some(found).filter(|s| *s >= NO_NOISE))
+    }
+}
+
+/// Refuses a variable of the environment that says nothing, whatever device is used in the end.
+pub(crate) fn check_environment() -> anyhow::Result<()> {
+    match Level::from_env() {
+        Err(quell::Error::Parameter { name, value, reason }) => {
+            Err(Failure::usage(format!("{name}={value:?}: {reason}")).into())
+        }
+        other => Ok(other.map(|_| ())?),
+    }
+}
+
+/// Noise that is correlated is known to one method only.
+fn check_correlation(args: &EngineArgs, method: Method) -> Result<(), Failure> {
+    let given = [("--noise-cov", &args.noise_cov), ("--noise-psd", &args.noise_psd)];
+    match (method, given.into_iter().find(|(_, known)| known.is_some())) {
+        (Method::Nlm(_), _) | (_, None) => Ok(()),
+        (_, Some((flag, _))) => {
+            Err(Failure::usage(format!("{flag}: method {} takes noise for white", method.name()))
+                .hint("--method nlm knows correlated noise"))
+        }
     }
 }
 

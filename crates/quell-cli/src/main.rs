@@ -28,6 +28,7 @@ mod plans;
 mod progress;
 mod reading;
 mod report;
+mod scene;
 mod table;
 mod video;
 
@@ -35,6 +36,7 @@ use std::process::ExitCode;
 
 use args::Invocation;
 use failure::Exit;
+use quell::Cancel;
 
 fn main() -> ExitCode {
     let invocation = match args::parse() {
@@ -43,15 +45,9 @@ fn main() -> ExitCode {
     };
     failure::silence_panics();
     let cancel = interrupt::listen();
-    let done = failure::guard(|| match &invocation {
-        Invocation::Denoise(a) => denoise::run(a, &cancel),
-        Invocation::Noise(a) => noise::run(a),
-        Invocation::Compare(a) => compare::run(a),
-        Invocation::Degrade(a) => degrade::run(a),
-        Invocation::Devices(style) => devices::run(*style),
-        Invocation::Bench(a) => bench::run(a, &cancel),
-        Invocation::Check(a) => gpu_check::run(a, &cancel),
-        Invocation::Completions(shell) => args::completions(*shell),
+    let done = failure::guard(|| {
+        engine::check_environment()?;
+        run(&invocation, &cancel)
     });
     let exit = done.unwrap_or_else(|e| failure::report(&e));
     if cancel.is_cancelled() {
@@ -59,4 +55,17 @@ fn main() -> ExitCode {
         return Exit::Interrupted.into();
     }
     exit.into()
+}
+
+fn run(invocation: &Invocation, cancel: &Cancel) -> anyhow::Result<Exit> {
+    match invocation {
+        Invocation::Denoise(a) => denoise::run(a, cancel),
+        Invocation::Noise(a) => noise::run(a),
+        Invocation::Compare(a) => compare::run(a),
+        Invocation::Degrade(a) => degrade::run(a),
+        Invocation::Devices(style) => devices::run(*style),
+        Invocation::Bench(a) => bench::run(a, cancel),
+        Invocation::Check(a) => gpu_check::run(a, cancel),
+        Invocation::Completions(shell) => args::completions(*shell),
+    }
 }

@@ -1,6 +1,7 @@
 //! Reading pictures as the flags say.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::Context;
@@ -65,6 +66,22 @@ impl Reader {
         }
         Ok(source)
     }
+}
+
+/// Bytes of a text file, at most: parameters and covariances have a few hundred.
+const LONGEST_TEXT: usize = 1 << 20;
+
+/// A small text file. A pipe is one too, a device that never ends is not; the error does not name the file.
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
+    if path.is_dir() {
+        anyhow::bail!("is a folder");
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST_TEXT as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > LONGEST_TEXT {
+        anyhow::bail!("is no text file of ours: it has more than {} KiB", LONGEST_TEXT >> 10);
+    }
+    String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("is not a text file"))
 }
 
 /// The factor from the 0..255 scale to the frame's own units.

@@ -1,18 +1,18 @@
-//! Flags on how to filter, shared by `quell IN…` and `quell bench`. One flag per entry of the engine's
-//! parameter list, made from that list.
+//! Flags on how to filter, shared by `quell IN…` and `quell bench`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, value_parser};
-use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
-use quell::method::Parameter;
+use quell::device::{DeviceOptions, LEAST_TILE};
 use quell::noise::Estimator;
-use quell::{ColorMode, Device, Method, bm3d, isoline, nlm};
+use quell::{Device, Method};
 
-use super::values::{names, one, option, parsed, positive, profiles, sigma};
-use crate::failure::Failure;
+use super::parameters::{self, flag};
+use super::values::{names, one, option, parsed, positive, profiles, sigma, tile};
+use crate::failure::{Failure, message};
+use crate::report;
 
 /// How to filter.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct EngineArgs {
     pub(crate) estimator: Estimator,
     /// Covariance of the noise of red, green and blue.
     pub(crate) noise_cov: Option<Known>,
+    /// What is in its file, read once: it may be a pipe.
+    pub(crate) noise_cov_text: Option<String>,
     /// Power spectrum of the noise.
     pub(crate) noise_psd: Option<Known>,
     /// Name of the method.
@@ -33,6 +35,8 @@ pub(crate) struct EngineArgs {
     pub(crate) strength: Option<f32>,
     /// A file of parameters over the profile.
     pub(crate) params: Option<PathBuf>,
+    /// What is in it, read once as well.
+    pub(crate) params_text: Option<String>,
     /// Single parameters over both, by name.
     pub(crate) sets: Vec<(&'static str, String)>,
     /// Where to work.
@@ -60,9 +64,6 @@ fn known() -> impl TypedValueParser<Value = Known> {
 
 const FILTERING: &str = "Filtering";
 const WORK: &str = "Work";
-const NLM: &str = "Parameters of --method nlm";
-const ISOLINE: &str = "Parameters of --method isoline";
-const BM3D: &str = "Parameters of --method bm3d";
 
 impl EngineArgs {
     /// The method and its profile.
@@ -87,15 +88,6 @@ impl EngineArgs {
             option("strength", "F")
                 .value_parser(positive)
                 .help("Filter as for F times the noise [default: 1]"),
-            parameter("passes")
-                .value_name("N")
-                .hide_short_help(true)
-                .help("1: first estimate only, 2: Wiener filter too [default: 2]"),
-            parameter("color")
-                .value_name("MODE")
-                .value_parser(names(ColorMode::ALL.map(|m| (m.name(), describe_color(m)))))
-                .hide_short_help(true)
-                .help("Colour space for RGB [default: opp]"),
             option("estimator", "NAME")
                 .value_parser(names(Estimator::ALL.map(|e| (e.name(), describe_estimator(e)))))
                 .default_value(Estimator::default().name())
@@ -132,10 +124,13 @@ impl EngineArgs {
                     .hide_short_help(true)
                     .help("Worker threads [default: one per core]"),
                 option("tile", "N")
-                    .value_parser(value_parser!(u32))
+                    .value_parser(tile)
                     .default_value("0")
                     .hide_short_help(true)
-                    .help("Work in tiles of N pixels a side, for less memory; 0 is the whole picture"),
+                    .help(format!(
+                        "Work in tiles of N pixels a side, at least {LEAST_TILE}, for less memory (bm3d); 0 is the \
+                         whole picture"
+                    )),
                 option("level", "NAME")
                     .value_parser(Level::ALL.map(Level::name))
                     .hide_short_help(true)
@@ -143,18 +138,7 @@ impl EngineArgs {
             ]
             .map(|a| a.help_heading(WORK)),
         );
-        let normal = nlm::Profile::Normal.params(25.0, 1);
-        args.extend(nlm::PARAMETERS.iter().map(|p| {
-            let frames = matches!(p.name, "past" | "future");
-            let heading = if frames { FILTERING } else { NLM };
-            advanced(p, &normal, heading).hide_short_help(p.name != "past")
-        }));
-        let normal = isoline::Profile::Normal.params(25.0, 1);
-        let own = isoline_parameters();
-        args.extend(own.map(|p| advanced(p, &normal, ISOLINE).hide_short_help(true)));
-        let normal = bm3d::Profile::Normal.params(25.0);
-        let rest = bm3d::PARAMETERS.iter().filter(|p| !matches!(p.name, "passes" | "color"));
-        args.extend(rest.map(|p| advanced(p, &normal, BM3D).hide_short_help(true)));
+        args.extend(parameters::define(FILTERING));
         args
     }
 
@@ -166,9 +150,7 @@ impl EngineArgs {
             return Err(Failure::usage("--estimator has no effect: --sigma gives the noise")
                 .hint("leave one of them out"));
         }
-        let names = bm3d::PARAMETERS.iter().map(|p| p.name);
-        let names = names.chain(nlm::PARAMETERS.iter().map(|p| p.name));
-        let names = names.chain(isoline_parameters().map(|p| p.name));
+        let names = parameters::names().into_iter();
         let sets: Vec<_> = names.filter_map(|name| Some((name, one::<String>(m, name)?))).collect();
         let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
         let of_pass_2 = sets.iter().find(|(n, _)| n.starts_with("wiener.") || *n == "mu2");
@@ -176,58 +158,36 @@ impl EngineArgs {
             return Err(Failure::usage(format!("--{} has no effect with --passes 1", flag(name)))
                 .hint("the Wiener filter is pass 2: leave one of them out"));
         }
+        let (noise_cov, params) = (one::<Known>(m, "noise-cov"), one::<PathBuf>(m, "params"));
         Ok(Self {
             sigma,
             estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
-            noise_cov: one(m, "noise-cov"),
+            noise_cov_text: match &noise_cov {
+                Some(Known::File(path)) => Some(read_text("--noise-cov", path)?),
+                _ => None,
+            },
+            noise_cov,
             noise_psd: one(m, "noise-psd"),
             method: one(m, "method").unwrap_or_default(),
             profile: one(m, "profile"),
             strength: one(m, "strength"),
-            params: one(m, "params"),
+            params_text: params.as_deref().map(|path| read_text("--params", path)).transpose()?,
+            params,
             sets,
             device: one(m, "device").unwrap_or_default(),
             options: DeviceOptions {
                 threads: one::<u16>(m, "threads").map_or(0, usize::from),
-                tile: one::<u32>(m, "tile").map_or(0, |n| n as usize),
+                tile: one(m, "tile").unwrap_or_default(),
                 level: one::<String>(m, "level").and_then(|l| l.parse().ok()),
             },
         })
     }
 }
 
-/// Those that NL-means does not have, too.
-fn isoline_parameters() -> impl Iterator<Item = &'static Parameter<isoline::Params>> {
-    isoline::PARAMETERS.iter().filter(|p| nlm::PARAMETERS.iter().all(|other| other.name != p.name))
-}
-
-/// The flag's name: dots become dashes.
-pub(crate) fn flag(parameter: &str) -> String {
-    parameter.replace('.', "-")
-}
-
-/// The flag of a parameter, checked by the engine.
-fn parameter(name: &'static str) -> Arg {
-    option(name, "V").long(flag(name)).allow_hyphen_values(true)
-}
-
-/// The flag of a parameter with its value in a profile.
-fn advanced<P>(p: &Parameter<P>, of: &P, heading: &'static str) -> Arg {
-    let arg = parameter(p.name).help(format!("{} [normal: {}]", p.help, p.get(of))).help_heading(heading);
-    // A choice may be named alone.
-    if p.name == "patchwise" || p.name == "correct" {
-        return arg.num_args(0..=1).require_equals(true).default_missing_value("true");
-    }
-    arg
-}
-
-fn describe_color(mode: ColorMode) -> &'static str {
-    match mode {
-        ColorMode::Opp => "opponent colours, patches grouped once; best for white noise",
-        ColorMode::YCbCr => "YCbCr, patches grouped once",
-        ColorMode::Independent => "each channel on its own",
-        ColorMode::Luma => "only luma is filtered",
-    }
+/// The text that a flag names.
+fn read_text(flag: &str, path: &Path) -> Result<String, Failure> {
+    let wrong = |e| Failure::usage(format!("{flag} {}: {}", report::name(path), message(&e)));
+    crate::reading::text(path).map_err(wrong)
 }
 
 fn describe_estimator(estimator: Estimator) -> &'static str {

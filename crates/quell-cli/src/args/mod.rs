@@ -4,12 +4,14 @@
 mod commands;
 mod denoise;
 mod engine;
+mod parameters;
 mod reading;
 mod values;
 
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
-pub(crate) use engine::{EngineArgs, Known, flag};
+pub(crate) use engine::{EngineArgs, Known};
+pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
 
 use std::process::ExitCode;
@@ -75,7 +77,7 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Removes noise from pictures and video")
         .long_about(
-            "Removes noise from pictures with BM3D. Reads and writes PNG, JPEG, TIFF, WebP, PNM, PFM, OpenEXR \
+            "Removes noise from pictures and video. Reads and writes PNG, JPEG, TIFF, WebP, PNM, PFM, OpenEXR \
              and NumPy files; bit depth, colour profile and metadata are kept. Video is read and written as .y4m, as \
              numbered pictures, and in other containers through ffmpeg.",
         )
@@ -133,9 +135,12 @@ mod tests {
     fn every_parameter_has_a_flag_in_both_commands() {
         let command = super::command();
         let bench = command.find_subcommand("bench").unwrap();
-        for p in quell::bm3d::PARAMETERS {
+        let names = quell::bm3d::PARAMETERS.iter().map(|p| p.name);
+        let names = names.chain(quell::nlm::PARAMETERS.iter().map(|p| p.name));
+        for name in names.chain(quell::isoline::PARAMETERS.iter().map(|p| p.name)) {
+            let flag = super::flag(name);
             for c in [&command, bench] {
-                assert!(c.get_arguments().any(|a| a.get_long() == Some(&p.flag())), "--{}", p.flag());
+                assert!(c.get_arguments().any(|a| a.get_long() == Some(&flag)), "--{flag}");
             }
         }
     }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, ArgMatches};
-use quell::device::SampleFormat;
+use quell::device::{LEAST_TILE, SampleFormat};
 
 use crate::table::Style;
 
@@ -107,6 +107,14 @@ pub(super) fn rate(text: &str) -> Result<(u32, u32), String> {
     found.ok_or_else(|| "must be a rate such as 25, 23.976 or 30000/1001".to_owned())
 }
 
+/// The side of a tile: 0 for the whole picture.
+pub(super) fn tile(text: &str) -> Result<usize, String> {
+    let side = text.parse::<u32>().map_or(None, |n| usize::try_from(n).ok());
+    side.filter(|n| *n == 0 || *n >= LEAST_TILE).ok_or_else(|| {
+        format!("must be 0, which is the whole picture, or at least {LEAST_TILE}: every tile needs a border as well")
+    })
+}
+
 /// A size such as `512x512`.
 pub(super) fn size(text: &str) -> Result<(usize, usize), String> {
     let parse = |s: &str| s.parse::<usize>().ok().filter(|n| (1..=65_536).contains(n));
@@ -181,6 +189,14 @@ mod tests {
     fn pixel_counts_take_units() {
         assert_eq!((pixels("1500"), pixels("1.5k"), pixels("2G")), (Ok(1500), Ok(1500), Ok(2_000_000_000)));
         assert!(["0", "M", "-3", "1e30", "nan"].iter().all(|t| pixels(t).is_err()));
+    }
+
+    #[test]
+    fn tiles_are_none_or_not_too_small() {
+        assert_eq!((tile("0"), tile("64"), tile("4096")), (Ok(0), Ok(64), Ok(4096)));
+        for bad in ["1", "63", "-1", "", "64.5", "99999999999"] {
+            assert!(tile(bad).unwrap_err().contains("at least 64"), "{bad}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::{self, Folder};
+use crate::common::{self, Folder, Run};
 use quell::{Frame, Plane};
 use quell_io::SampleType;
 
@@ -71,6 +71,8 @@ fn values_that_make_no_sense_are_refused() {
         ("--device", "cpu:0"),
         ("--threads", "0"),
         ("--tile", "-1"),
+        ("--tile", "1"),
+        ("--tile", "63"),
         ("--max-pixels", "0"),
         ("--jpeg-quality", "101"),
         ("--nan", "maybe"),
@@ -161,6 +163,101 @@ fn parameter_files_are_checked() {
     f.quell(&["a.pgm", "--params", "bad.toml"]).expect(2).says("error: bad.toml: ").says("stpe");
     fs::write(f.path("range.toml"), "[hard]\nstep = 30").unwrap();
     f.quell(&["a.pgm", "--params", "range.toml"]).expect(2).says("range.toml: hard.step = 30");
+}
+
+#[test]
+fn a_broken_parameter_file_is_told_in_one_line_with_its_place() {
+    let f = Folder::new("params-line");
+    f.picture("a.pgm");
+    fs::write(f.path("bad.toml"), "lambda = 2\n\nmu2 = = 3\n").unwrap();
+    let run = f.quell(&["a.pgm", "--params", "bad.toml"]).expect(2).says("error: bad.toml: line 3: ");
+    assert_eq!(run.err().lines().count(), 1, "{}", run.err());
+    fs::write(f.path("field.toml"), "[hard]\n\"st\\u001bpe\" = 3").unwrap();
+    let run = f.quell(&["a.pgm", "--params", "field.toml"]).expect(2).says("unknown field");
+    assert_eq!(run.err().lines().count(), 1, "{}", run.err());
+    assert!(!run.err().contains('\x1b'));
+}
+
+#[test]
+fn files_that_flags_name_are_refused_when_they_are_too_large_or_no_text() {
+    let f = Folder::new("flag-files");
+    f.picture("a.pgm");
+    fs::write(f.path("large.txt"), "# filler\n".repeat(200_000)).unwrap();
+    fs::write(f.path("binary"), [0xff, 0xfe, 0x00, 0x80]).unwrap();
+    let nlm = ["a.pgm", "--sigma", "15", "--method", "nlm"];
+    let files = [("large.txt", "more than 1024 KiB"), ("binary", "is not a text file"), (".", "is a folder")];
+    for (file, why) in files {
+        for flag in ["--params", "--noise-cov"] {
+            let run = f.quell(&[&nlm[..], &[flag, file]].concat()).expect(2).says(why);
+            assert!(run.err().starts_with(&format!("error: {flag} {file}: ")), "{}", run.err());
+            assert_eq!(run.err().lines().count(), 1, "{}", run.err());
+        }
+        f.quell(&["degrade", "a.pgm", "-o", "b.pgm", "--noise-cov", file]).expect(1).says(why);
+    }
+    f.quell(&[&nlm[..], &["--noise-psd", "."]].concat()).expect(2).says("--noise-psd .: is a folder");
+    assert_eq!(f.files(), ["a.pgm", "binary", "large.txt"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_that_never_end_are_no_files_for_flags() {
+    let f = Folder::new("flag-devices");
+    f.picture("a.pgm");
+    let nlm = ["a.pgm", "--sigma", "15", "--method", "nlm"];
+    f.quell(&[&nlm[..], &["--params", "/dev/zero"]].concat()).expect(2).says("more than 1024 KiB");
+    f.quell(&[&nlm[..], &["--noise-cov", "/dev/zero"]].concat()).expect(2).says("more than 1024 KiB");
+    f.quell(&[&nlm[..], &["--noise-psd", "/dev/zero"]].concat()).expect(2).says("is not a regular file");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_once_and_whole() {
+    let f = Folder::new("flag-pipe");
+    f.picture("a.pgm");
+    f.save("a.ppm", &[common::noisy_rgb(24, 24)], SampleType::U8);
+    let run = |text: &str, args: &str| {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("printf '{text}' | \"$0\" {args}")]).arg(env!("CARGO_BIN_EXE_quell"));
+        shell.current_dir(f.path("."));
+        Run::of(shell).expect(0)
+    };
+    let plan = run("search = 9", "a.pgm --method nlm --params /dev/stdin --sigma 15 --print-plan");
+    assert!(plan.out().contains("search = 9"), "{}", plan.out());
+    run("9 0 0 0 9 0 0 0 9", "a.ppm -o b.ppm --method nlm --noise-cov /dev/stdin");
+}
+
+#[test]
+fn correlated_noise_is_refused_by_methods_that_do_not_know_it() {
+    let f = Folder::new("method-flags");
+    f.picture("a.pgm");
+    for method in ["bm3d", "isoline"] {
+        for flag in ["--noise-psd", "--noise-cov"] {
+            let run = f.quell(&["a.pgm", "--method", method, flag, "auto"]).expect(2);
+            let line = format!("error: {flag}: method {method} takes noise for white\n");
+            assert_eq!(run.err(), format!("{line}hint: --method nlm knows correlated noise\n"));
+        }
+    }
+    assert_eq!(f.files(), ["a.pgm"]);
+}
+
+#[test]
+fn an_unknown_level_in_the_environment_is_said_whatever_the_command() {
+    let f = Folder::new("level");
+    f.picture("a.pgm");
+    let run = |level: &str, args: &[&str]| {
+        let mut command = f.command(args);
+        command.env("QUELL_LEVEL", level);
+        Run::of(command)
+    };
+    for args in [&["a.pgm", "--sigma", "15"][..], &["devices"], &["bench", "--size", "16x16"]] {
+        let run = run("foo", args).expect(2);
+        assert_eq!(run.err(), "error: QUELL_LEVEL=\"foo\": one of portable, avx2, avx512\n");
+        assert_eq!(run.out(), "");
+    }
+    assert_eq!(f.files(), ["a.pgm"]);
+    let device = run("portable", &["devices", "--json"]).expect(0).json().pop().unwrap();
+    assert_eq!(device["detail"], "portable");
+    run("", &["devices"]).expect(0);
 }
 
 #[cfg(unix)]

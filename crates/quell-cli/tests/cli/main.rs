@@ -9,6 +9,7 @@ mod drivers;
 mod failures;
 mod files;
 mod filtering;
+mod help;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;

@@ -159,13 +159,17 @@ pub struct Timing {
     pub device_bytes: u64,
 }
 
+/// The smallest side of a tile that makes sense: smaller ones save no memory to speak of, since every tile needs its
+/// border as well, and take a hundred times as long as the whole picture.
+pub const LEAST_TILE: usize = 64;
+
 /// Options that only concern how a device works, never what it computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceOptions {
     /// Worker threads of the processor; 0 is one per core.
     pub threads: usize,
     /// Side of the tiles that go through all passes at once, in pixels; 0 is the whole picture, or on a GPU as much as
-    /// its memory holds.
+    /// its memory holds. Below [`LEAST_TILE`] nearly all work is done for the borders of tiles.
     pub tile: usize,
     /// Highest instruction set to use; `None` is the best there is.
     pub level: Option<cpu::Level>,

@@ -90,14 +90,18 @@ macro_rules! parameters {
 }
 pub(super) use parameters;
 
-/// Reads parameters from TOML over `base`: what the text does not name stays as it is.
+/// Reads parameters from TOML over `base`: what the text does not name stays as it is. Errors are one line.
 pub(super) fn from_toml<P: Serialize + DeserializeOwned>(text: &str, base: &P) -> Result<P> {
-    let bad = |e: &dyn std::fmt::Display| Error::Parameter {
+    let bad = |reason: String| Error::Parameter {
         name: "parameter file".into(),
         value: "TOML".into(),
-        reason: e.to_string().trim_end().to_owned(),
+        reason: reason.trim_end().replace(char::is_control, " "),
     };
-    let over: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(&e))?;
+    let over: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+        let before = e.span().and_then(|s| text.get(..s.start)).unwrap_or_default();
+        bad(format!("line {}: {}", before.matches('\n').count() + 1, e.message()))
+    })?;
+    let bad = |e: &dyn std::fmt::Display| bad(e.to_string());
     let mut all = toml::Table::try_from(base).map_err(|e| bad(&e))?;
     for (key, value) in over {
         match (all.get_mut(&key), value) {

@@ -1,6 +1,6 @@
 //! Instruction sets, chosen at run time.
 
-use crate::Error;
+use crate::{Error, Result};
 
 /// An instruction set level, lowest first. All levels compute the same match lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,20 +41,36 @@ impl Level {
         Self::Portable
     }
 
+    /// What the variable `QUELL_LEVEL` asks for, if it is set; a name that is none is an error.
+    pub fn from_env() -> Result<Option<Self>> {
+        match std::env::var_os(VARIABLE) {
+            Some(value) if !value.is_empty() => value.to_string_lossy().parse().map(Some).map_err(named),
+            _ => Ok(None),
+        }
+    }
+
     /// The best level that is not above `limit` nor above `QUELL_LEVEL` (which may lower, never raise).
-    pub fn pick(limit: Option<Self>) -> Self {
-        let env = std::env::var("QUELL_LEVEL").ok().and_then(|v| v.parse().ok());
-        [limit, env].into_iter().flatten().fold(Self::detect(), Self::min)
+    pub fn pick(limit: Option<Self>) -> Result<Self> {
+        Ok([limit, Self::from_env()?].into_iter().flatten().fold(Self::detect(), Self::min))
+    }
+}
+
+const VARIABLE: &str = "QUELL_LEVEL";
+
+/// The error of a level that came from the environment.
+fn named(error: Error) -> Error {
+    match error {
+        Error::Parameter { value, reason, .. } => Error::Parameter { name: VARIABLE.into(), value, reason },
+        other => other,
     }
 }
 
 impl std::str::FromStr for Level {
     type Err = Error;
-    fn from_str(s: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|l| l.name() == s)
-            .ok_or_else(|| Error::parameter("level", s, "one of portable, avx2, avx512"))
+    fn from_str(s: &str) -> Result<Self> {
+        let names = || Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|l| l.name() == s);
+        found.ok_or_else(|| Error::parameter("level", s, format!("one of {}", names())))
     }
 }
 

@@ -35,7 +35,7 @@ impl Cpu {
             .map_err(|e| Error::Device { device: "cpu".into(), reason: e.to_string() })?;
         Ok(Self {
             pool: Arc::new(pool),
-            level: Level::pick(options.level),
+            level: Level::pick(options.level)?,
             tile: options.tile,
             bm3d: bm3d::Pools::default(),
             isoline: Arc::default(),

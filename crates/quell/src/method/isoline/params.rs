@@ -149,8 +149,8 @@ parameters! {
     "pilot-cell", pilot_cell, "two-round: cells of the second round";
     "pilot-noise", pilot_noise, "two-round: part of the noise in the second round";
     "pilot-share", pilot_share, "two-round: part of the guide in the result";
-    "past", past, "frames before the present one, 0 to 4";
-    "future", future, "frames after the present one, 0 to 4";
+    "past", past, "video: frames before the present one to average with it, 0 to 4";
+    "future", future, "video: frames after the present one to average with it, and the delay, 0 to 4";
     "motion", motion, "how far blocks may move between frames, 0 to 32 in steps of 4";
     "frame-threshold", frame_threshold, "how different another frame may be";
 }

@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bm3d::{Match, PassPlan, Plan};
+use crate::device::LEAST_TILE;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
 use super::clock::{Clock, Times, measure};
@@ -33,8 +34,6 @@ pub(super) use tensor::{HALF_RANGE, TensorFilter};
 
 /// Pixels of a tile, at most: offsets inside a plane are 32-bit, and nothing gets faster beyond this.
 const TILE_PIXELS: usize = 64 << 20;
-/// Smallest side of a tile that is tried when memory is short.
-const LEAST_TILE: usize = 64;
 
 /// What is kept from picture to picture.
 pub(super) struct Kept<R: Runtime> {

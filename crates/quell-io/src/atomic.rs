@@ -1,7 +1,8 @@
 //! Writing files so that nothing is ever half-written.
 //!
 //! A file is filled under a hidden temporary name in the same folder (renaming across file systems is not
-//! atomic), then renamed. Whatever goes wrong before that, the old file stays as it was.
+//! atomic), then renamed. Whatever goes wrong before that, the old file stays as it was. A temporary file is locked as
+//! long as it is in work, which tells it from those that a killed process left behind: see [`stale`].
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::{Error, Result};
+use crate::access::Access;
+use crate::{Error, Result, stale};
 
 /// Temporary files of writes in progress.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -32,18 +34,21 @@ pub fn remove_unfinished() {
 struct Temporary {
     path: PathBuf,
     renamed: bool,
+    /// Holds the lock, also while another program writes to the file.
+    file: File,
 }
 
 impl Temporary {
-    fn create(folder: &Path, suffix: &str) -> io::Result<(Self, File)> {
+    fn create(folder: &Path, suffix: &str) -> io::Result<Self> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         loop {
-            let n = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".quell-{}-{n}.tmp{suffix}", std::process::id()));
+            let path = folder.join(stale::name(COUNTER.fetch_add(1, Ordering::Relaxed), suffix));
             // Registered first, so that a signal in between leaves nothing behind.
             unfinished().push(path.clone());
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((Self { path, renamed: false }, file)),
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+                Ok(file) if stale::claim(&file, &path) => return Ok(Self { path, renamed: false, file }),
+                // Another quell took it for stale before it was locked: take the next name.
+                Ok(_) => unfinished().retain(|p| *p != path),
                 Err(e) => {
                     unfinished().retain(|p| *p != path);
                     // Left behind by a killed process of the same number: take the next name.
@@ -74,7 +79,7 @@ impl<T: Write + Seek> Sink for T {}
 pub(crate) struct Pending {
     temporary: Temporary,
     target: PathBuf,
-    old: Option<fs::Permissions>,
+    access: Access,
 }
 
 impl Pending {
@@ -82,7 +87,7 @@ impl Pending {
     /// device) must be written to, not replaced: it is opened itself.
     pub(crate) fn create(target: &Path, suffix: &str) -> Result<(Option<Self>, File)> {
         // A symbolic link is followed, so that it still points to the picture afterwards.
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf());
+        let target = followed(target)?;
         let old = fs::metadata(&target).ok();
         if let Some(old) = &old
             && !old.is_file()
@@ -96,8 +101,18 @@ impl Pending {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
         };
-        let (temporary, file) = Temporary::create(folder, suffix)?;
-        Ok((Some(Self { temporary, target, old: old.map(|o| o.permissions()) }), file))
+        stale::remove_once(folder);
+        let temporary = Temporary::create(folder, suffix)?;
+        let file = temporary.file.try_clone()?;
+        let access = Access::new(&temporary.file, old);
+        Ok((Some(Self { temporary, target, access }), file))
+    }
+
+    /// Says what the file is made from: a new one grants nobody more than that does. What is no file says nothing.
+    pub(crate) fn made_from(&mut self, source: Option<&Path>) {
+        if let Some(source) = source.and_then(|s| fs::metadata(s).ok()).filter(fs::Metadata::is_file) {
+            self.access.limit(source);
+        }
     }
 
     /// Where it lies until then.
@@ -107,26 +122,48 @@ impl Pending {
 
     /// Puts the file, which must be closed or at least flushed, in its place.
     pub(crate) fn commit(mut self) -> Result<()> {
-        if let Some(old) = self.old.take() {
-            // Not every file system knows permissions; the content matters more.
-            let _ = fs::set_permissions(&self.temporary.path, old);
+        if self.access.replaces() {
+            // What is replaced is gone for good: its successor must not be in the system's memory alone.
+            self.temporary.file.sync_data()?;
         }
+        self.access.settle(&self.temporary.file);
         fs::rename(&self.temporary.path, &self.target)?;
         self.temporary.renamed = true;
         Ok(())
     }
 }
 
-/// Lets `fill` write a file and puts it in place of `target` only when that succeeded.
-pub(crate) fn replace<T>(target: &Path, fill: impl FnOnce(&mut dyn Sink) -> Result<T>) -> Result<T> {
+/// Where a path leads: links are followed, also those to a file that does not exist yet.
+fn followed(path: &Path) -> Result<PathBuf> {
+    // As many as the usual systems follow.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        if let Ok(real) = fs::canonicalize(&path) {
+            return Ok(real);
+        }
+        let Ok(to) = fs::read_link(&path) else { return Ok(path) };
+        path = path.parent().map_or(to.clone(), |folder| folder.join(&to));
+    }
+    Err(Error::Io(io::Error::other("a link that leads to itself")))
+}
+
+/// Lets `fill` write a file and puts it in place of `target` only when that succeeded. A new file grants no more than
+/// `source`, which it is made from.
+pub(crate) fn replace<T>(
+    target: &Path,
+    source: Option<&Path>,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<T>,
+) -> Result<T> {
     let (pending, mut file) = Pending::create(target, "")?;
-    let Some(pending) = pending else {
+    let Some(mut pending) = pending else {
         // Pipes and devices cannot seek.
         let mut buffer = Cursor::new(Vec::new());
         let value = fill(&mut buffer)?;
         file.write_all(buffer.get_ref())?;
         return Ok(value);
     };
+    pending.made_from(source);
     let mut writer = BufWriter::new(file);
     let value = fill(&mut writer)?;
     let file = writer.into_inner().map_err(|e| e.into_error())?;
@@ -134,6 +171,28 @@ pub(crate) fn replace<T>(target: &Path, fill: impl FnOnce(&mut dyn Sink) -> Resu
     drop(file);
     pending.commit()?;
     Ok(value)
+}
+
+/// Copies a file byte for byte, with the safety of every other write: complete under its name, or not there. A new file
+/// grants no more than the input. A file is not copied over itself: it is left alone.
+pub fn copy(input: &Path, output: &Path) -> Result<()> {
+    let mut from = File::open(input)?;
+    let from_file = from.metadata()?.is_file();
+    if from_file && fs::canonicalize(input)? == followed(output)? {
+        return Ok(());
+    }
+    let (pending, mut to) = Pending::create(output, "")?;
+    let copied = io::copy(&mut from, &mut to)?;
+    if from_file && copied != from.metadata()?.len() {
+        let what = "the file changed while it was copied";
+        return Err(Error::Io(io::Error::new(io::ErrorKind::UnexpectedEof, what)));
+    }
+    if let Some(mut pending) = pending {
+        pending.made_from(Some(input));
+        to.sync_data()?;
+        pending.commit()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -163,7 +222,7 @@ mod tests {
         let folder = folder("failed");
         let target = folder.join("a.png");
         fs::write(&target, "old").unwrap();
-        let result = replace(&target, |w| {
+        let result = replace(&target, None, |w| {
             w.write_all(&[7; 100_000])?;
             assert_eq!(names(&folder).len(), 2);
             Err::<(), _>(Error::Encode("no".into()))
@@ -178,7 +237,7 @@ mod tests {
     fn unfinished_files_can_be_removed_from_outside() {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = folder("unfinished");
-        let result = replace(&folder.join("a.png"), |w| {
+        let result = replace(&folder.join("a.png"), None, |w| {
             w.write_all(b"half")?;
             assert_eq!(names(&folder).len(), 1);
             remove_unfinished();
@@ -196,7 +255,7 @@ mod tests {
         let folder = folder("finished");
         let target = folder.join("a.png");
         fs::write(&target, "old").unwrap();
-        replace(&target, |w| Ok(w.write_all(b"new")?)).unwrap();
+        replace(&target, None, |w| Ok(w.write_all(b"new")?)).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(names(&folder), ["a.png"]);
         assert!(unfinished().is_empty());
@@ -248,7 +307,7 @@ mod tests {
             encode(&picture, format, &WriteOptions::default(), &mut whole).unwrap();
             let len = whole.get_ref().len();
             for left in [0, 1, 7, 40, 200, len / 2, len - 1] {
-                let result = replace(&target, |inner| {
+                let result = replace(&target, None, |inner| {
                     encode(&picture, format, &WriteOptions::default(), Full { inner, left })
                 });
                 let e = result.unwrap_err();
@@ -270,13 +329,13 @@ mod tests {
         fs::write(&real, "old").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&real, &link).unwrap();
-        replace(&link, |w| Ok(w.write_all(b"new")?)).unwrap();
+        replace(&link, None, |w| Ok(w.write_all(b"new")?)).unwrap();
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        replace(Path::new("/dev/null"), |w| Ok(w.write_all(b"new")?)).unwrap();
+        replace(Path::new("/dev/null"), None, |w| Ok(w.write_all(b"new")?)).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        assert!(matches!(replace(&folder, |_| Ok(())), Err(Error::Io(_))));
+        assert!(matches!(replace(&folder, None, |_| Ok(())), Err(Error::Io(_))));
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -32,7 +32,7 @@ pub enum Error {
         limit: u64,
     },
     /// The extension of an output file tells no format.
-    #[error("{}: the extension tells no picture format", .0.display())]
+    #[error("the extension tells no picture format")]
     UnknownExtension(PathBuf),
     /// A program that is needed is not there.
     #[error("{program} was not found, and is needed for {needed}")]

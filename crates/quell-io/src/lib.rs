@@ -45,20 +45,23 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod atomic;
 mod codec;
 mod error;
 mod exif;
 mod picture;
 mod sniff;
+mod stale;
 pub mod video;
 
-pub use atomic::remove_unfinished;
+pub use atomic::{copy, remove_unfinished};
 pub use error::{Error, Result};
 pub use picture::{Format, Metadata, Page, Picture, SampleType};
+pub use stale::remove_stale;
 
 use std::io::{Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How to read.
 #[derive(Clone, Debug)]
@@ -80,11 +83,13 @@ impl Default for ReadOptions {
 pub struct WriteOptions {
     /// JPEG quality, 1 to 100.
     pub jpeg_quality: u8,
+    /// The file that the picture comes from: a new file grants nobody more than it does.
+    pub source: Option<PathBuf>,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self { jpeg_quality: 95 }
+        Self { jpeg_quality: 95, source: None }
     }
 }
 
@@ -119,11 +124,16 @@ pub fn decode(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> R
 /// Extensions of camera raw files. Most are TIFF inside, with only a thumbnail where a picture is expected.
 const RAW: [&str; 12] = ["arw", "cr2", "cr3", "dng", "nef", "nrw", "orf", "pef", "raf", "rw2", "srw", "3fr"];
 
+/// Whether the name is that of a camera raw file, which has to be developed first.
+pub fn is_raw(path: &Path) -> bool {
+    path.extension().and_then(|e| e.to_str()).is_some_and(|e| RAW.contains(&&*e.to_ascii_lowercase()))
+}
+
 /// Writes a picture in the format of the path's extension, first to a temporary file beside it, then by
 /// renaming. Returns remarks on what the format could not keep.
 pub fn write(path: &Path, picture: &Picture, options: &WriteOptions) -> Result<Vec<String>> {
     let format = Format::from_path(path).ok_or_else(|| Error::UnknownExtension(path.to_path_buf()))?;
-    atomic::replace(path, |writer| encode(picture, format, options, writer))
+    atomic::replace(path, options.source.as_deref(), |writer| encode(picture, format, options, writer))
 }
 
 /// Encodes a picture. Returns remarks on what the format could not keep.

@@ -35,7 +35,7 @@ mod y4m;
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use quell::VideoFrame;
 
@@ -69,7 +69,7 @@ impl Default for VideoReadOptions {
 /// How to write a clip.
 #[derive(Clone, Debug, Default)]
 pub struct VideoWriteOptions {
-    /// For numbered pictures.
+    /// For numbered pictures; where the clip comes from, for all.
     pub pictures: WriteOptions,
     /// Arguments for ffmpeg instead of the usual encoder: `-c:v libx265 -crf 18`.
     pub encode: Option<Vec<String>>,
@@ -213,6 +213,20 @@ fn y4m_frames(path: &Path, header: usize, frame: usize) -> Option<u64> {
     Some(meta.len().saturating_sub(header as u64) / (frame as u64 + "FRAME\n".len() as u64))
 }
 
+/// The files of a clip, in order: those of numbered pictures, or the one.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    match VideoKind::of_name(path) {
+        Some(VideoKind::Pictures) => sequence::files(path),
+        _ => Ok(vec![path.to_owned()]),
+    }
+}
+
+/// A new clip grants nobody more than the files that it is made from.
+fn made_from(pending: &mut Pending, options: &VideoWriteOptions) {
+    let files = options.pictures.source.as_deref().map(files).and_then(Result::ok);
+    files.iter().flatten().for_each(|file| pending.made_from(Some(file)));
+}
+
 /// A clip that is written. A file takes its name when it is finished; dropped before that, nothing is left of it
 /// (but numbered pictures, of which each is complete).
 pub struct VideoWriter(Sink);
@@ -238,13 +252,14 @@ impl VideoWriter {
                 let (pending, file) = Pending::create(path, "")?;
                 let writer = Box::new(Y4mWriter::new(Stdio::File(file), info)?);
                 match pending {
-                    Some(pending) => Sink::Y4m(writer, pending),
+                    Some(mut pending) => {
+                        made_from(&mut pending, options);
+                        Sink::Y4m(writer, pending)
+                    }
                     None => Sink::Live(writer),
                 }
             }
-            Some(VideoKind::Container) => {
-                Sink::Container(Box::new(Encoder::create(path, info, options.encode.as_deref())?))
-            }
+            Some(VideoKind::Container) => Sink::Container(Box::new(Encoder::create(path, info, options)?)),
             Some(VideoKind::Pictures) | None => {
                 Sink::Pictures(Box::new(SequenceWriter::create(path, info, &options.pictures)?))
             }

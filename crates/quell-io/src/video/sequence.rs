@@ -61,6 +61,12 @@ impl Pattern {
     }
 }
 
+/// The files of numbered pictures, in order.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let Some(pattern) = Pattern::new(path) else { return Ok(Vec::new()) };
+    Ok(pattern.numbers()?.into_iter().map(|n| pattern.path(n)).collect())
+}
+
 /// Reads numbered pictures one by one.
 #[derive(Debug)]
 pub(crate) struct SequenceReader {
@@ -174,6 +180,8 @@ pub(crate) struct SequenceWriter {
     kind: Format,
     metadata: Metadata,
     options: WriteOptions,
+    /// Where each picture comes from, if that is a picture.
+    source: Option<Pattern>,
     notes: Vec<String>,
 }
 
@@ -199,7 +207,11 @@ impl SequenceWriter {
             _ => (Metadata::default(), 1),
         };
         let (format, options) = (info.format, options.clone());
-        Ok(Self { pattern, next, format, kind, metadata, options, notes: Vec::new() })
+        let source = match &info.origin {
+            Origin::Pictures(..) => options.source.as_deref().and_then(Pattern::new),
+            _ => None,
+        };
+        Ok(Self { pattern, next, format, kind, metadata, options, source, notes: Vec::new() })
     }
 
     pub(crate) fn write(&mut self, frame: &VideoFrame) -> Result<()> {
@@ -218,6 +230,7 @@ impl SequenceWriter {
             format: self.kind,
             notes: Vec::new(),
         };
+        self.options.source = self.source.as_ref().map(|s| s.path(self.next)).or(self.options.source.take());
         for remark in crate::write(&self.pattern.path(self.next), &picture, &self.options)? {
             if !self.notes.contains(&remark) {
                 self.notes.push(remark);

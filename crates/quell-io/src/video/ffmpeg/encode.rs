@@ -13,8 +13,8 @@ use super::probe::Pixels;
 use super::tool::{Tool, file, timing_option};
 use crate::atomic::Pending;
 use crate::video::info::{Origin, VideoInfo};
-use crate::video::kind;
 use crate::video::y4m::{self, Y4mWriter};
+use crate::video::{VideoWriteOptions, kind, made_from};
 use crate::{Error, Result};
 
 /// ffmpeg that encodes a file. Dropped before it is finished, the file is removed.
@@ -34,19 +34,20 @@ enum To {
 }
 
 impl Encoder {
-    /// Starts it. `encode` are arguments of ffmpeg's own instead of the usual encoder.
-    pub(crate) fn create(path: &Path, info: &VideoInfo, encode: Option<&[String]>) -> Result<Self> {
+    /// Starts it.
+    pub(crate) fn create(path: &Path, info: &VideoInfo, options: &VideoWriteOptions) -> Result<Self> {
         let needed = kind::of_files(path);
         let extension = kind::extension(path);
         let mut notes = Vec::new();
-        let codec = match encode {
+        let codec = match &options.encode {
             Some(args) => args.to_vec(),
             None => Codec::choose(&extension, info, &mut notes)?.args(),
         };
         let timing = timing_option(&needed)?;
         let (pending, _) = Pending::create(path, &format!(".{extension}"))?;
-        let pending = pending
+        let mut pending = pending
             .ok_or_else(|| Error::Encode(format!("a .{extension} file can only be written to a file")))?;
+        made_from(&mut pending, options);
         let mut args = input(info)?;
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         if let Origin::Container(original, probe) = &info.origin {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use quell::isoline::Map;
-use quell::{Cancel, Control, Error, device};
+use quell::{Cancel, Control, Error, Plane, PlaneView, device};
 use quell_io::video::VideoKind;
 use quell_io::{Format, Metadata, Page, SampleType, WriteOptions};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use crate::job::{self, Job, Target};
 use crate::nan;
 use crate::order::in_order;
 use crate::progress::{Bars, PictureBar};
+use crate::range::Used;
 use crate::reading::{Reader, Source};
 use crate::report::{self, count, name};
 use crate::video::{self, Clip, ClipOptions};
@@ -292,7 +293,10 @@ impl Work<'_> {
             seconds: 0.0,
             notes: std::mem::take(&mut picture.notes),
         };
-        let coarse = self.engine.coarse_noise(&first.frame);
+        let coarse = self.engine.coarse_noise(&first.frame, alpha(first).as_ref());
+        let mut used = Used::new(first.frame.white());
+        picture.pages.iter().for_each(|page| used.add(&page.frame.view()));
+        found.notes.extend(used.note(true));
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
             let sigma = match self.map {
@@ -333,7 +337,7 @@ impl Work<'_> {
             control = control.with_progress(show);
         }
         let white = page.frame.white();
-        let resolved = self.engine.denoiser(white)?.resolve(&page.frame)?;
+        let resolved = self.engine.denoiser(white)?.resolve_seen(&page.frame, alpha(page).as_ref())?;
         let sigma = self.engine.noise(resolved.as_ref(), white);
         if let Some(job) = resolved.filter(|_| sigma.is_some()) {
             page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;
@@ -349,6 +353,11 @@ impl Work<'_> {
         *page = Page { frame: found.picture()?, alpha: None, samples: SampleType::U8 };
         Ok(sigma)
     }
+}
+
+/// Where a page is seen.
+fn alpha(page: &Page) -> Option<PlaneView<'_>> {
+    page.alpha.as_ref().map(Plane::view)
 }
 
 /// Maps are of isolines, and of pictures.
@@ -463,7 +472,7 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
     let mut text = String::new();
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
-        let resolved = engine.denoiser(frame.white())?.resolve(frame)?;
+        let resolved = engine.denoiser(frame.white())?.resolve_seen(frame, alpha(page).as_ref())?;
         let sigma = engine.noise(resolved.as_ref(), frame.white());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());

@@ -23,6 +23,7 @@ mod nan;
 mod noise;
 mod order;
 mod progress;
+mod range;
 mod reading;
 mod report;
 mod table;

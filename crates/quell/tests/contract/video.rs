@@ -285,3 +285,18 @@ fn a_clip_without_noise_passes_as_it_is() {
     assert_eq!(stream.flush().unwrap(), Some(noisy));
     assert_eq!(stream.flush().unwrap(), None);
 }
+
+#[test]
+fn noise_of_counts_in_a_small_part_of_the_range_is_found() {
+    // 0 to 255 of 65535: it is 0.08 on the 0..255 scale.
+    let format = VideoFormat::with_bits(96, 80, Layout::Mono, 16).unwrap();
+    let bytes = VideoFormat::with_bits(96, 80, Layout::Mono, 8).unwrap();
+    let denoiser = Denoiser::nlm(nlm::Profile::Fast).device(Device::Cpu).build().unwrap();
+    let mut counts = format.frame();
+    let floats = frame(&bytes, 0).planes[0].view().to_floats(1.0);
+    counts.planes[0].view_mut().store(&floats, 1.0, format.white);
+    let mut stream = denoiser.stream(format).unwrap();
+    assert_ne!(stream.push(counts.clone()).unwrap().unwrap(), counts);
+    let found = stream.sigma()[0];
+    assert!((15.0..25.0).contains(&found), "{found}");
+}

@@ -92,8 +92,7 @@ impl SequenceReader {
             let name = pattern.name(gap[0] + 1);
             return Err(Error::Decode(format!("{name} is missing, but {} is there", pattern.name(gap[1]))));
         }
-        let options =
-            ReadOptions { max_pixels: clip.max_pixels, white: clip.white, ..ReadOptions::default() };
+        let options = ReadOptions { max_pixels: clip.max_pixels, white: clip.white };
         let (page, picture) = read(&pattern.path(next), &options).map_err(|e| at(&pattern, next, e))?;
         let mut info = VideoInfo::new(format_of(&page));
         info.rate = clip.rate;

@@ -11,7 +11,7 @@ const CLIPPED: u32 = 3;
 /// as often as the value next to it: tails of noise grow thin instead.
 const PILE: (usize, usize) = (16, 4);
 /// Samples that the ends of the range and the steps between values are told from, about.
-const ENDS: usize = 1 << 19;
+const ENDS: usize = 1 << 17;
 const STEPS: usize = 4096;
 /// Steps between values are not taken for larger than this part of white: a picture of fewer levels is drawn.
 const COARSEST: f32 = 1.0 / 64.0;

@@ -24,6 +24,8 @@ const MEDIAN: f32 = 0.674_489_75;
 /// Rows of the band are skipped, evenly, where it would have more values than this.
 const LIMIT: usize = 1 << 20;
 
+/// Blocks that tell, over all channels, whether windows are to be left out: no more, to stay the fastest.
+pub(super) const BLOCKS: usize = 4096;
 /// Fewer windows than this have no median to speak of.
 const FEWEST: usize = 32;
 

@@ -212,7 +212,7 @@ impl<'a> Survey<'a> {
         let mut sum = 0.0;
         self.blocks = Blocks::default();
         for (plane, judge) in &mut self.planes {
-            let corners = blocks::corners(plane, 1, dct::LIMIT / channels);
+            let corners = blocks::corners(plane, 1, mad::BLOCKS / channels);
             let blocks = blocks::survey(plane, judge, &corners, || (), |_, _, _, _| ()).1;
             self.blocks += blocks;
             if is_drawn(plane, judge, channels) {

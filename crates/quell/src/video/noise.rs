@@ -26,7 +26,6 @@ pub struct ClipNoise {
     frames: usize,
     /// Of every plane, what was found where there was some.
     found: Vec<Vec<f32>>,
-    range: Option<(f32, f32)>,
     /// Frames with the noise of their first plane, where more than that is to be found out.
     kept: Option<Vec<(f32, VideoFrame)>>,
 }
@@ -39,7 +38,6 @@ impl Denoiser {
             known: self.spec.sigma,
             frames: 0,
             found: vec![Vec::new(); format.layout.planes()],
-            range: None,
             kept: (!self.spec.correlation.is_none()).then(Vec::new),
         }
     }
@@ -79,12 +77,6 @@ impl ClipNoise {
         }
     }
 
-    /// The range of the first plane over all frames that were looked at, but for a thousandth of the samples at either
-    /// end.
-    pub fn range(&self) -> Option<(f32, f32)> {
-        self.range
-    }
-
     /// A frame with as much noise as most.
     pub(super) fn typical(&self) -> Option<&VideoFrame> {
         let middle = self.sigma()[0];
@@ -94,17 +86,12 @@ impl ClipNoise {
     }
 
     /// The noise of every plane of a frame.
-    fn of_frame(&mut self, frame: &VideoFrame) -> Result<Vec<f32>> {
+    fn of_frame(&self, frame: &VideoFrame) -> Result<Vec<f32>> {
         let mut sigma = Vec::with_capacity(frame.planes.len());
         for (i, samples) in frame.planes.iter().enumerate() {
             let (width, height) = self.format.plane_size(i);
             let plane = Plane::from_vec(width, height, samples.view().to_floats(1.0))?;
             let view = FrameView::new(vec![plane.view()], self.format.white)?;
-            if i == 0 {
-                let (low, high) = view.range();
-                let (lowest, highest) = self.range.unwrap_or((low, high));
-                self.range = Some((low.min(lowest), high.max(highest)));
-            }
             sigma.push(match self.known {
                 Sigma::Known(sigma) => sigma,
                 Sigma::Auto(estimator) => measure(&view, None, estimator)?.worth_removing(),

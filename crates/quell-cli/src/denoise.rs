@@ -22,7 +22,8 @@ use crate::nan;
 use crate::order::in_order;
 use crate::plans;
 use crate::progress::{Bars, PictureBar};
-use crate::reading::{Reader, Source};
+use crate::range::Used;
+use crate::reading::{Reader, Source, alpha};
 use crate::report::{count, name};
 use crate::video::{self, ClipOptions};
 
@@ -175,7 +176,10 @@ impl Work<'_> {
             notes: std::mem::take(&mut picture.notes),
         };
         let read = found.notes.len();
-        let coarse = self.engine.coarse_noise(&first.frame);
+        let coarse = self.engine.coarse_noise(&first.frame, alpha(first).as_ref());
+        let mut used = Used::new(first.frame.white());
+        picture.pages.iter().for_each(|page| used.add(&page.frame.view()));
+        found.notes.extend(used.note(true));
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
             let sigma = match self.map {
@@ -225,7 +229,7 @@ impl Work<'_> {
             control = control.with_progress(show);
         }
         let white = page.frame.white();
-        let resolved = self.engine.denoiser(white)?.resolve(&page.frame)?;
+        let resolved = self.engine.denoiser(white)?.resolve_seen(&page.frame, alpha(page).as_ref())?;
         let sigma = self.engine.noise(resolved.as_ref(), white);
         if let Some(job) = resolved.filter(|_| sigma.is_some()) {
             page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;

@@ -6,14 +6,14 @@ use quell::device::cpu::Level;
 use quell::device::{self, Backend, DeviceInfo};
 use quell::noise::correlated::Correlation;
 use quell::noise::{self, Estimator};
-use quell::{Cancel, Control, Denoiser, DenoiserBuilder, Frame, Method, Resolved, Stream, VideoFormat};
+use quell::{
+    Cancel, ClipNoise, Control, Denoiser, DenoiserBuilder, Frame, Method, PlaneView, Resolved, Stream,
+    VideoFormat,
+};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
 use crate::report;
-
-/// Estimated noise below this (0..255 scale) is none: nothing would be seen of its removal.
-const NO_NOISE: f32 = 0.1;
 
 /// Denoisers for pictures of every white level, on one device: the flags give sigma on the 0..255 scale, the library
 /// takes it in the picture's own units. Several threads may use it.
@@ -90,9 +90,14 @@ impl Engine {
         self.method.profile()
     }
 
-    /// The denoiser for a video of this format, at work.
-    pub(crate) fn stream(&self, format: VideoFormat, cancel: &Cancel) -> quell::Result<Stream> {
-        self.denoiser(format.white)?.stream_with(format, Control::new().with_cancel(cancel.clone()))
+    /// What tells the noise of a video of this format.
+    pub(crate) fn clip_noise(&self, format: VideoFormat) -> quell::Result<ClipNoise> {
+        Ok(self.denoiser(format.white)?.clip_noise(format))
+    }
+
+    /// The denoiser for a video with this white level and noise, at work.
+    pub(crate) fn stream(&self, white: f32, noise: ClipNoise, cancel: &Cancel) -> quell::Result<Stream> {
+        self.denoiser(white)?.stream_with_noise(noise, Control::new().with_cancel(cancel.clone()))
     }
 
     /// The device that is used.
@@ -110,18 +115,25 @@ impl Engine {
         self.sigma.is_none()
     }
 
-    /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only.
-    pub(crate) fn coarse_noise(&self, frame: &Frame) -> Option<f32> {
+    /// Whether noise is taken for correlated.
+    pub(crate) fn correlated(&self) -> bool {
+        !self.correlation.is_none()
+    }
+
+    /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only. Not of
+    /// pictures that are mostly filled: their edges pass for noise there.
+    pub(crate) fn coarse_noise(&self, frame: &Frame, alpha: Option<&PlaneView<'_>>) -> Option<f32> {
         if self.sigma.is_some() || self.estimator != Estimator::default() {
             return None;
         }
-        noise::estimate(&frame.view(), Estimator::Coarse).ok().map(|s| s * 255.0 / frame.white())
+        let found = noise::measure(&frame.view(), alpha, Estimator::Coarse).ok()?;
+        Some(found.sigma * 255.0 / frame.white()).filter(|_| found.blocks.used >= found.blocks.flat)
     }
 
     /// The noise of a picture on the 0..255 scale: as given, or as found; `None` if there is none to speak of.
     pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<f32> {
         let found = resolved?.sigma * 255.0 / white;
-        self.sigma.or(Some(found).filter(|s| *s >= NO_NOISE))
+        self.sigma.or(Some(found))
     }
 }
 

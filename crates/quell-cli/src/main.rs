@@ -26,6 +26,7 @@ mod noise;
 mod order;
 mod plans;
 mod progress;
+mod range;
 mod reading;
 mod report;
 mod scene;

@@ -3,18 +3,20 @@
 use std::path::Path;
 
 use anyhow::Context;
-use quell::FrameView;
 use quell::noise::correlated::{Correlation, CovarianceSource, PsdSource};
-use quell::noise::{Estimator, estimate};
+use quell::noise::{Blocks, Estimator, measure};
+use quell::{FrameView, Plane, PlaneView};
 
 use crate::args::NoiseArgs;
 use crate::expand::expand;
 use crate::failure::{self, Exit};
+use crate::range::Used;
 use crate::reading::{Reader, unit};
 use crate::report::{self, name};
 use crate::table::{Cell, Table};
 
-const STRENGTH: [&str; 7] = ["file", "page", "estimator", "sigma", "red", "green", "blue"];
+const STRENGTH: [&str; 11] =
+    ["file", "page", "estimator", "sigma", "red", "green", "blue", "used", "flat", "clipped", "transparent"];
 const CORRELATION: [&str; 13] = [
     "file",
     "page",
@@ -55,21 +57,32 @@ fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Resu
     let source = reader.open(path)?;
     let pages = &source.picture.pages;
     for (i, page) in pages.iter().enumerate() {
+        let alpha = page.alpha.as_ref().map(Plane::view);
+        let mut range = Used::new(page.frame.white());
+        range.add(&page.frame.view());
+        if let Some(note) = range.note(true) {
+            report::message(&format!("note: {}: {note}", path.display()));
+        }
         for estimator in Estimator::ALL {
             let frame = page.frame.view();
+            let found = measure(&frame, alpha.as_ref(), estimator)?;
             let mut row = vec![
                 Cell::File(path.to_owned()),
                 if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
                 Cell::Text(estimator.name().to_owned()),
-                Cell::number(Some(sigma(&frame, estimator)?), 2),
+                Cell::Number(f64::from(found.sigma / unit(&frame)), 2),
             ];
             for c in 0..3 {
                 // A grey picture has no colours to tell apart.
                 let plane = frame.planes().get(c).filter(|_| frame.channels() == 3);
-                let value =
-                    plane.map(|p| sigma(&FrameView::new(vec![*p], frame.white())?, estimator)).transpose()?;
-                row.push(Cell::number(value, 2));
+                let sigma = |p: &PlaneView<'_>| -> quell::Result<f64> {
+                    let plane = FrameView::new(vec![*p], frame.white())?;
+                    Ok(f64::from(measure(&plane, alpha.as_ref(), estimator)?.sigma / unit(&frame)))
+                };
+                row.push(Cell::number(plane.map(sigma).transpose()?, 2));
             }
+            let Blocks { used, flat, clipped, transparent, .. } = found.blocks;
+            row.extend([used, flat, clipped, transparent].map(Cell::Count));
             table.push(row);
         }
     }
@@ -100,9 +113,4 @@ fn add_correlation(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::R
         table.push(row);
     }
     Ok(())
-}
-
-/// Noise on the 0..255 scale.
-fn sigma(frame: &FrameView<'_>, estimator: Estimator) -> quell::Result<f64> {
-    Ok(f64::from(estimate(frame, estimator)? / unit(frame)))
 }

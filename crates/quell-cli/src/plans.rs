@@ -7,7 +7,7 @@ use quell_io::video::VideoKind;
 use crate::batch::noise;
 use crate::engine::Engine;
 use crate::failure::{self, Exit};
-use crate::reading::Reader;
+use crate::reading::{Reader, alpha};
 use crate::report::{self, name};
 
 /// Prints them; a picture that cannot be read does not stop the others.
@@ -41,7 +41,7 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
     let mut text = String::new();
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
-        let resolved = engine.denoiser(frame.white())?.resolve(frame)?;
+        let resolved = engine.denoiser(frame.white())?.resolve_seen(frame, alpha(page).as_ref())?;
         let sigma = engine.noise(resolved.as_ref(), frame.white());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());

@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use anyhow::Context;
-use quell::FrameView;
-use quell_io::{Picture, ReadOptions};
+use quell::{FrameView, Plane, PlaneView};
+use quell_io::{Page, Picture, ReadOptions};
 
 use crate::args::{NanPolicy, ReadingArgs};
 use crate::nan::{self, Holes};
@@ -87,4 +87,9 @@ pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
 /// The factor from the 0..255 scale to the frame's own units.
 pub(crate) fn unit(frame: &FrameView<'_>) -> f32 {
     frame.white() / 255.0
+}
+
+/// Where a page is seen.
+pub(crate) fn alpha(page: &Page) -> Option<PlaneView<'_>> {
+    page.alpha.as_ref().map(Plane::view)
 }

@@ -43,4 +43,4 @@ pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
 pub use method::{Method, bm3d, isoline, nlm};
-pub use video::{Layout, Stream, VideoFormat, VideoFrame};
+pub use video::{ClipNoise, Layout, Stream, VideoFormat, VideoFrame};

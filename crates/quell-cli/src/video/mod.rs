@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use quell::{Cancel, Layout};
+use quell::{Cancel, ClipNoise, FrameView, Layout, Plane};
 use quell_io::WriteOptions;
 use quell_io::video::{VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::progress::Bars;
+use crate::range::Used;
 use crate::report::{self, count, name};
 
 /// How clips are read and written.
@@ -32,6 +33,7 @@ impl ClipOptions {
     pub(crate) fn set(&mut self, args: &DenoiseArgs, pictures: &WriteOptions) {
         self.reading.max_pixels = args.reading.max_pixels.unwrap_or(self.reading.max_pixels);
         self.reading.rate = args.rate;
+        self.reading.white = args.reading.white;
         self.writing.pictures = pictures.clone();
         self.writing.encode = args.encode.clone();
     }
@@ -60,6 +62,8 @@ pub(crate) struct Clip {
     seconds: f64,
     /// Frames a second that were filtered.
     fps: f64,
+    /// It is the input, byte for byte.
+    copied: bool,
     pub(crate) notes: Vec<String>,
     /// How many of the notes were said before the work.
     #[serde(skip)]
@@ -83,30 +87,47 @@ pub(crate) fn filter(
     reading.rgb = VideoKind::of_name(&job.output) == Some(VideoKind::Pictures);
     let reader = VideoReader::open(&job.input, &reading)?;
     let info = reader.info().clone();
-    let early = reader.notes().to_vec();
+    let mut early = reader.notes().to_vec();
+    let known = early.len();
+    let pictures = VideoKind::of_file(&job.input) == Some(VideoKind::Pictures);
+    if options.reading.white.is_some() && !pictures {
+        early.push(format!("--white is for pictures: white is {} here", info.format.white));
+    }
+    let (noise, used) = look(job, engine, &reader)?;
+    early.extend(used.note(pictures));
     if !quiet {
         early.iter().for_each(|note| bars.message(&report::note(&job.input, note)));
     }
-    let mut stream = engine.stream(info.format, cancel)?;
+    let clean = noise.frames() > 0 && noise.sigma().iter().all(|s| *s == 0.0) && !engine.correlated();
+    let mut stream = engine.stream(info.format.white, noise, cancel)?;
     let cannot = || format!("cannot write {}", name(&job.output));
     let mut writing = options.writing.clone();
     writing.pictures.source = Some(job.input.clone());
-    let writer = VideoWriter::create(&job.output, &info, &writing)
-        .map_err(|e| explain(e, &info, &job.output))
-        .with_context(cannot)?;
-    let bar = bars.clip(&name(&job.input), reader.frames());
-    let done = pipeline::run(reader, &mut stream, writer, cancel, |n| bar.frames(n));
-    drop(bar);
-    let done = match done {
-        Ok(done) => done,
-        Err(pipeline::Error::Read(e)) => return Err(e.into()),
-        Err(pipeline::Error::Filter(e)) => return Err(e.into()),
-        Err(pipeline::Error::Write(e)) => return Err(anyhow::Error::new(e).context(cannot())),
+    let copied =
+        clean && quell_io::video::copy(&job.input, &job.output, &info, &writing).with_context(cannot)?;
+    let done = if copied {
+        let read = reader.notes().to_vec();
+        pipeline::Finished { frames: reader.frames().unwrap_or(0), read, written: Vec::new() }
+    } else {
+        let writer = VideoWriter::create(&job.output, &info, &writing)
+            .map_err(|e| explain(e, &info, &job.output))
+            .with_context(cannot)?;
+        let bar = bars.clip(&name(&job.input), reader.frames());
+        let done = pipeline::run(reader, &mut stream, writer, cancel, |n| bar.frames(n));
+        drop(bar);
+        match done {
+            Ok(done) => done,
+            Err(pipeline::Error::Read(e)) => return Err(e.into()),
+            Err(pipeline::Error::Filter(e)) => return Err(e.into()),
+            Err(pipeline::Error::Write(e)) => return Err(anyhow::Error::new(e).context(cannot())),
+        }
     };
     let seconds = started.elapsed().as_secs_f64();
     let scale = 255.0 / info.format.white;
     let sigmas: Vec<Option<f32>> =
         stream.sigma().iter().map(|s| Some(s * scale).filter(|s| *s > 0.0)).collect();
+    // The first of the reader's remarks are said already.
+    let read = &done.read[known..];
     let said = early.len();
     Ok(Clip {
         width: info.format.width,
@@ -123,10 +144,42 @@ pub(crate) fn filter(
         device: engine.device().name,
         seconds,
         fps: done.frames as f64 / seconds.max(1e-9),
-        notes: [done.read, done.written].concat(),
+        copied,
+        notes: [&early, read, &done.written].concat(),
         said,
         shape: info.describe(),
     })
+}
+
+/// Frames spread over a clip that tell its noise.
+const LOOKS: usize = 9;
+
+/// What frames spread over a clip tell, where they can be had before it is filtered and are of use.
+fn look(job: &Job, engine: &Engine, reader: &VideoReader) -> anyhow::Result<(ClipNoise, Used)> {
+    let format = reader.info().format;
+    let (mut noise, mut used) = (engine.clip_noise(format)?, Used::new(format.white));
+    let ranges = Used::matters(format.white);
+    if !engine.estimates() && !ranges {
+        return Ok((noise, used));
+    }
+    let mut failed = None;
+    quell_io::video::sample(&job.input, reader, LOOKS, |frame| {
+        let mut see = || -> quell::Result<()> {
+            if ranges {
+                let (width, height) = format.plane_size(0);
+                let plane = Plane::from_vec(width, height, frame.planes[0].view().to_floats(1.0))?;
+                used.add(&FrameView::new(vec![plane.view()], format.white)?);
+            }
+            if engine.estimates() { noise.add(frame) } else { Ok(()) }
+        };
+        if let Err(e) = see() {
+            failed.get_or_insert(e);
+        }
+    });
+    match failed {
+        Some(e) => Err(e.into()),
+        None => Ok((noise, used)),
+    }
 }
 
 /// The messages that pictures have.
@@ -174,7 +227,8 @@ impl Clip {
         let how = if self.estimated { " (estimated)" } else { "" };
         let mut values: Vec<String> = self.sigmas.iter().map(|s| report::short(s.unwrap_or(0.0))).collect();
         if self.sigmas.iter().all(Option::is_none) {
-            return "no noise found, copied".to_owned();
+            let done = if self.copied { "copied" } else { "not filtered" };
+            return format!("no noise found, {done}");
         }
         values.dedup();
         format!("sigma {}{how}", values.join(", "))

@@ -17,5 +17,6 @@ mod isoline;
 mod matrix_pictures;
 #[cfg(unix)]
 mod names;
+mod noise;
 mod skipping;
 mod video;

@@ -27,9 +27,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod copy;
 mod ffmpeg;
 mod info;
 mod kind;
+mod sample;
 mod sequence;
 mod y4m;
 
@@ -44,9 +46,11 @@ use crate::{Error, ReadOptions, Result, WriteOptions};
 use ffmpeg::{Decoder, Encoder};
 use sequence::{SequenceReader, SequenceWriter};
 
+pub use copy::copy;
 pub(crate) use ffmpeg::stop_all;
 pub use info::{Fields, VideoInfo};
 pub use kind::VideoKind;
+pub use sample::sample;
 pub use y4m::{Y4mReader, Y4mWriter};
 
 /// How to read a clip.
@@ -58,11 +62,13 @@ pub struct VideoReadOptions {
     pub rgb: bool,
     /// Frames a second of clips that do not tell.
     pub rate: Option<(u32, u32)>,
+    /// The sample value of white of numbered pictures, where it is not the usual one; other clips tell theirs.
+    pub white: Option<f32>,
 }
 
 impl Default for VideoReadOptions {
     fn default() -> Self {
-        Self { max_pixels: ReadOptions::default().max_pixels, rgb: false, rate: None }
+        Self { max_pixels: ReadOptions::default().max_pixels, rgb: false, rate: None, white: None }
     }
 }
 
@@ -145,9 +151,7 @@ impl VideoReader {
                 let file = Stdio::File(File::open(path)?);
                 Source::Y4m(Box::new(Y4mReader::new(file, options.max_pixels)?))
             }
-            Some(VideoKind::Pictures) => {
-                Source::Pictures(Box::new(SequenceReader::open(path, options.max_pixels, options.rate)?))
-            }
+            Some(VideoKind::Pictures) => Source::Pictures(Box::new(SequenceReader::open(path, options)?)),
             Some(VideoKind::Container) => Source::Container(Box::new(Decoder::open(path, options)?)),
             None => {
                 return Err(Error::Unsupported(

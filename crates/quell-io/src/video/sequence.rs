@@ -6,7 +6,7 @@ use quell::device::SampleFormat;
 use quell::{Frame, Layout, Plane, VideoFormat, VideoFrame};
 
 use super::info::{Origin, VideoInfo};
-use super::kind;
+use super::{VideoReadOptions, kind};
 use crate::{Error, Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions};
 
 /// A path with a place for a number: `%d`, or `%04d` for at least four digits.
@@ -80,7 +80,7 @@ pub(crate) struct SequenceReader {
 
 impl SequenceReader {
     /// Finds the pictures, and reads the first.
-    pub(crate) fn open(path: &Path, max_pixels: u64, rate: Option<(u32, u32)>) -> Result<Self> {
+    pub(crate) fn open(path: &Path, clip: &VideoReadOptions) -> Result<Self> {
         let Some(pattern) = Pattern::new(path) else {
             return Err(Error::Decode("the name has no place for a number, such as %04d".to_owned()));
         };
@@ -92,10 +92,11 @@ impl SequenceReader {
             let name = pattern.name(gap[0] + 1);
             return Err(Error::Decode(format!("{name} is missing, but {} is there", pattern.name(gap[1]))));
         }
-        let options = ReadOptions { max_pixels, ..ReadOptions::default() };
+        let options =
+            ReadOptions { max_pixels: clip.max_pixels, white: clip.white, ..ReadOptions::default() };
         let (page, picture) = read(&pattern.path(next), &options).map_err(|e| at(&pattern, next, e))?;
         let mut info = VideoInfo::new(format_of(&page));
-        info.rate = rate;
+        info.rate = clip.rate;
         let mut notes = picture.notes;
         if page.alpha.is_some() {
             notes.push("the alpha channel is left out".to_owned());
@@ -123,7 +124,20 @@ impl SequenceReader {
         if self.next > self.last {
             return Ok(false);
         }
-        let number = self.next;
+        self.read(self.next, frame)?;
+        self.next += 1;
+        Ok(true)
+    }
+
+    /// Reads a frame by its place, the first one being 0.
+    pub(crate) fn read_at(&self, place: u64, frame: &mut VideoFrame) -> Result<()> {
+        match self.info.origin {
+            Origin::Pictures(_, first) => self.read(first + place, frame),
+            _ => Ok(()),
+        }
+    }
+
+    fn read(&self, number: u64, frame: &mut VideoFrame) -> Result<()> {
         let (page, _) =
             read(&self.pattern.path(number), &self.options).map_err(|e| at(&self.pattern, number, e))?;
         let format = format_of(&page);
@@ -138,8 +152,7 @@ impl SequenceReader {
         for (to, from) in frame.planes.iter_mut().zip(page.frame.planes()) {
             to.view_mut().store(from.as_slice(), 1.0, format.white);
         }
-        self.next += 1;
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -216,6 +229,13 @@ impl SequenceWriter {
             _ => None,
         };
         Ok(Self { pattern, next, format, kind, metadata, options, source, notes: Vec::new() })
+    }
+
+    /// Takes a file for the next picture, as it is.
+    pub(crate) fn copy(&mut self, from: &Path) -> Result<()> {
+        crate::copy(from, &self.pattern.path(self.next))?;
+        self.next += 1;
+        Ok(())
     }
 
     pub(crate) fn write(&mut self, frame: &VideoFrame) -> Result<()> {

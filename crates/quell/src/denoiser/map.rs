@@ -47,7 +47,7 @@ impl Denoiser {
     /// ```
     pub fn isoline_map<'a>(&self, frame: impl Into<FrameView<'a>>, map: Map) -> Result<IsolineMap> {
         let frame = frame.into();
-        let (sigma, _) = self.noise(&frame)?;
+        let (sigma, _) = self.noise(&frame, None)?;
         let sigma = sigma.max(LEAST_NOISE * frame.white());
         let resolved = self.plan(sigma, &shape(self.spec.method, &frame, Guide::Own))?;
         let Job::Isoline { plan, .. } = &resolved.job else { return Err(no_isolines()) };

@@ -17,7 +17,7 @@ pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, filter_planes, picture};
 use crate::method::Method;
-use crate::noise::{estimate, undo_clipping};
+use crate::noise::{measure, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -105,8 +105,17 @@ impl Denoiser {
 
     /// Resolves noise, parameters and plan for a picture without filtering it. `None`: there is no noise.
     pub fn resolve<'a>(&self, frame: impl Into<FrameView<'a>>) -> Result<Option<Resolved>> {
+        self.resolve_seen(frame, None)
+    }
+
+    /// The same for a picture with an alpha channel: noise is not estimated from what is transparent.
+    pub fn resolve_seen<'a>(
+        &self,
+        frame: impl Into<FrameView<'a>>,
+        alpha: Option<&PlaneView<'_>>,
+    ) -> Result<Option<Resolved>> {
         let frame = frame.into();
-        let (sigma, guide) = self.noise(&frame)?;
+        let (sigma, guide) = self.noise(&frame, alpha)?;
         if sigma <= 0.0 {
             return Ok(None);
         }
@@ -114,13 +123,13 @@ impl Denoiser {
     }
 
     /// The noise of a picture, as given or as estimated, and what patches are to be compared on.
-    fn noise(&self, frame: &FrameView<'_>) -> Result<(f32, Guide)> {
+    fn noise(&self, frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Result<(f32, Guide)> {
         frame.check_finite()?;
         let correlation = &self.spec.correlation;
         if correlation.is_none() {
             let sigma = match self.spec.sigma {
                 Sigma::Known(s) => s,
-                Sigma::Auto(estimator) => estimate(frame, estimator)?,
+                Sigma::Auto(estimator) => measure(frame, alpha, estimator)?.worth_removing(),
             };
             return Ok((sigma, Guide::Own));
         }

@@ -8,6 +8,6 @@ pub mod synth;
 mod unclip;
 
 pub use clipping::Clipping;
-pub use estimate::{Estimator, estimate};
+pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;

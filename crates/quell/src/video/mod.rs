@@ -6,8 +6,10 @@
 mod chroma;
 mod format;
 mod lane;
+mod noise;
 mod single;
 mod stream;
 
 pub use format::{Layout, VideoFormat, VideoFrame};
+pub use noise::ClipNoise;
 pub use stream::Stream;

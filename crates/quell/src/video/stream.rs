@@ -1,16 +1,15 @@
 //! A stream of frames through a denoiser.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
 
 use super::lane::{Lane, lanes};
+use super::noise::{ClipNoise, Watch};
 use super::{VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Sigma, isoline_params, nlm_params};
+use crate::denoiser::{Denoiser, isoline_params, nlm_params};
 use crate::method::Method;
-use crate::noise::estimate;
-use crate::{Control, Error, FrameView, Plane, Result};
-
-/// Noise below this (0..255 scale) is none: nothing would be seen of its removal.
-const NO_NOISE: f32 = 0.1;
+use crate::{Control, Error, Result};
 
 /// A video on its way through a denoiser. Frames come out in the order they went in, [`latency`](Self::latency) frames
 /// later; memory does not grow with their number.
@@ -37,31 +36,52 @@ pub struct Stream {
     format: VideoFormat,
     control: Control,
     latency: usize,
-    /// Planned with the first frame.
+    source: Source,
+    /// Planned with the first frame that has noise.
     lanes: Vec<Lane>,
     sigma: Vec<f32>,
     /// Frames that are in and not yet out.
     waiting: usize,
+    /// The first of them: filtered, or without noise.
+    done: VecDeque<VideoFrame>,
     /// Frames whose samples have been read: room for results.
     spare: Vec<VideoFrame>,
     failed: bool,
 }
 
+/// Where the noise is known from.
+enum Source {
+    /// Given, or told by frames of the clip.
+    Clip(ClipNoise),
+    /// The frames as they come.
+    Live(Watch),
+}
+
 impl Denoiser {
-    /// Starts a stream of frames of this format. Noise that is not given is estimated from the first frame, plane by
-    /// plane.
+    /// Starts a stream of frames of this format. Noise that is not given is estimated plane by plane from the first
+    /// frame that has any, those before it pass as they are; the next 64 may only raise it.
     pub fn stream(&self, format: VideoFormat) -> Result<Stream> {
         self.stream_with(format, Control::new())
     }
 
     /// The same, listening to the cancellation of `control`.
     pub fn stream_with(&self, format: VideoFormat, control: Control) -> Result<Stream> {
+        self.stream_with_noise(self.clip_noise(format), control)
+    }
+
+    /// The same for a clip whose noise was told by some of its frames before ([`clip_noise`](Self::clip_noise)).
+    pub fn stream_with_noise(&self, noise: ClipNoise, control: Control) -> Result<Stream> {
+        let format = noise.format;
         let latency = match self.spec.method {
             Method::Bm3d(_) => 0,
             Method::Isoline(profile) => isoline_params(&self.spec, profile, 25.0, 1)?.future,
             Method::Nlm(profile) => nlm_params(&self.spec, profile, 25.0, 1)?.future,
         };
+        // Of correlated noise more is to be known than its level, and the first frame decides.
+        let given =
+            noise.frames() > 0 || self.spec.sigma.known().is_some() || !self.spec.correlation.is_none();
         Ok(Stream {
+            source: if given { Source::Clip(noise) } else { Source::Live(Watch::new(noise)) },
             denoiser: Self { spec: self.spec.clone(), backend: self.backend.clone() },
             format,
             control,
@@ -69,6 +89,7 @@ impl Denoiser {
             lanes: Vec::new(),
             sigma: Vec::new(),
             waiting: 0,
+            done: VecDeque::new(),
             spare: Vec::new(),
             failed: false,
         })
@@ -86,7 +107,7 @@ impl Stream {
         &self.format
     }
 
-    /// Noise of every plane in its own units, as given or as estimated, 0 for none; nothing before the first frame.
+    /// Noise of every plane in its own units, as given or as estimated so far, 0 for none; nothing before the first frame.
     pub fn sigma(&self) -> &[f32] {
         &self.sigma
     }
@@ -96,16 +117,17 @@ impl Stream {
         self.format.check(&frame)?;
         self.usable()?;
         self.failed = true;
-        if self.lanes.is_empty() {
-            self.sigma = self.noise(&frame)?;
-            self.lanes = lanes(&self.denoiser, &self.format, &frame, &self.sigma)?;
-        }
+        self.plan(&frame)?;
         let (format, control) = (&self.format, &self.control);
         side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
             lane.push(format, &frame, control)
         })?;
         self.waiting += 1;
-        self.spare.push(frame);
+        if self.lanes.is_empty() {
+            self.done.push_back(frame);
+        } else {
+            self.spare.push(frame);
+        }
         let due = self.waiting > self.latency;
         let out = if due { self.pull()? } else { None };
         self.failed = false;
@@ -128,10 +150,50 @@ impl Stream {
         Ok(())
     }
 
+    /// Makes lanes for the noise, when it becomes known and where it turns out to be stronger.
+    fn plan(&mut self, frame: &VideoFrame) -> Result<()> {
+        let (sigma, first) = match &mut self.source {
+            Source::Clip(_) if !self.sigma.is_empty() => return Ok(()),
+            Source::Clip(noise) => {
+                // Correlated noise without frames of the clip.
+                if noise.frames() == 0 {
+                    noise.add(frame)?;
+                }
+                (Some(noise.sigma()), noise.typical().unwrap_or(frame))
+            }
+            Source::Live(watch) => (watch.look(frame)?, frame),
+        };
+        let Some(sigma) = sigma else {
+            if self.sigma.is_empty() {
+                self.sigma = vec![0.0; self.format.layout.planes()];
+            }
+            return Ok(());
+        };
+        let nothing = sigma.iter().all(|s| *s == 0.0) && self.denoiser.spec.correlation.is_none();
+        let made = if nothing { Vec::new() } else { lanes(&self.denoiser, &self.format, first, &sigma)? };
+        // What is in the old lanes comes out of them.
+        while self.waiting > self.done.len() {
+            let frame = self.filtered()?;
+            self.done.push_back(frame);
+        }
+        (self.lanes, self.sigma) = (made, sigma);
+        Ok(())
+    }
+
     fn pull(&mut self) -> Result<Option<VideoFrame>> {
         if self.waiting == 0 {
             return Ok(None);
         }
+        let frame = match self.done.pop_front() {
+            Some(frame) => frame,
+            None => self.filtered()?,
+        };
+        self.waiting -= 1;
+        Ok(Some(frame))
+    }
+
+    /// The oldest frame that is in the lanes.
+    fn filtered(&mut self) -> Result<VideoFrame> {
         let mut frame = self.spare.pop().unwrap_or_else(|| self.format.frame());
         let control = &self.control;
         let mut rest = &mut frame.planes[..];
@@ -142,24 +204,7 @@ impl Stream {
             rest = behind;
         }
         side_by_side(parts.into_iter(), |lane, planes| lane.pull(planes, control))?;
-        self.waiting -= 1;
-        Ok(Some(frame))
-    }
-
-    /// The noise of every plane.
-    fn noise(&self, frame: &VideoFrame) -> Result<Vec<f32>> {
-        let planes = frame.planes.iter().enumerate();
-        match self.denoiser.spec.sigma {
-            Sigma::Known(s) => Ok(planes.map(|_| s).collect()),
-            Sigma::Auto(estimator) => planes
-                .map(|(i, plane)| {
-                    let (width, height) = self.format.plane_size(i);
-                    let plane = Plane::from_vec(width, height, plane.view().to_floats(1.0))?;
-                    let sigma = estimate(&FrameView::new(vec![plane.view()], self.format.white)?, estimator)?;
-                    Ok(if sigma * 255.0 / self.format.white < NO_NOISE { 0.0 } else { sigma })
-                })
-                .collect(),
-        }
+        Ok(frame)
     }
 }
 

@@ -190,3 +190,113 @@ fn bm3d_filters_every_colour_in_every_mode() {
         assert_eq!(got, want, "{mode:?}");
     }
 }
+
+/// A clip that fades in from black over the first frames, with noise that comes with the light.
+fn fading(format: &VideoFormat, t: usize, black: usize, over: usize) -> VideoFrame {
+    let light = (t.saturating_sub(black) as f32 / over as f32).min(1.0);
+    let mut frame = frame(format, t);
+    for plane in &mut frame.planes {
+        let floats: Vec<f32> = plane.view().to_floats(1.0).iter().map(|v| v * light).collect();
+        plane.view_mut().store(&floats, 1.0, format.white);
+    }
+    frame
+}
+
+/// The noise of a frame that has all of it.
+fn full_noise(format: &VideoFormat, denoiser: &Denoiser) -> Vec<f32> {
+    let mut noise = denoiser.clip_noise(*format);
+    noise.add(&frame(format, 50)).unwrap();
+    noise.sigma()
+}
+
+#[test]
+fn a_live_stream_that_begins_in_black_is_filtered_when_noise_comes() {
+    let format = VideoFormat::with_bits(96, 80, Layout::Yuv420, 8).unwrap();
+    for (future, late) in [("0", 0), ("2", 2)] {
+        let denoiser =
+            Denoiser::nlm(nlm::Profile::Fast).set("future", future).device(Device::Cpu).build().unwrap();
+        let mut stream = denoiser.stream(format).unwrap();
+        let mut out = Vec::new();
+        for t in 0..40 {
+            let got = stream.push(fading(&format, t, 5, 12)).unwrap();
+            assert_eq!(got.is_some(), t >= late, "frame {t}");
+            out.extend(got);
+            assert_eq!(stream.sigma().iter().all(|s| *s == 0.0), t <= 5, "frame {t}: {:?}", stream.sigma());
+        }
+        while let Some(frame) = stream.flush().unwrap() {
+            out.push(frame);
+        }
+        // In order, each once; black ones as they are, the others filtered, in the end for all of their noise.
+        assert_eq!(out.len(), 40);
+        assert!((0..=5).all(|t| out[t] == fading(&format, t, 5, 12)));
+        let full = full_noise(&format, &denoiser);
+        for (found, full) in stream.sigma().iter().zip(&full) {
+            assert!(*found > full / 1.6 && *found < 1.2 * full, "{:?} of {full:?}", stream.sigma());
+        }
+        for (t, out) in out.iter().enumerate().skip(10) {
+            let (noisy, clean) = (fading(&format, t, 5, 12), frame_without_noise(&format, t, 5, 12));
+            let error = |f: &VideoFrame| {
+                let pairs = f.planes[0].view().to_floats(1.0).into_iter().zip(clean.iter());
+                pairs.map(|(a, b)| (a - b).powi(2)).sum::<f32>()
+            };
+            assert!(error(out) < 0.9 * error(&noisy), "frame {t}");
+        }
+    }
+}
+
+/// The luma of [`fading`] without its noise.
+fn frame_without_noise(format: &VideoFormat, t: usize, black: usize, over: usize) -> Vec<f32> {
+    let light = (t.saturating_sub(black) as f32 / over as f32).min(1.0);
+    let edge = |i: usize| if i % format.width > format.width / 3 + t { 150.0 } else { 90.0 };
+    (0..format.width * format.height).map(|i| light * edge(i)).collect()
+}
+
+#[test]
+fn the_noise_of_a_clip_is_the_median_of_the_frames_that_have_some() {
+    let format = VideoFormat::with_bits(96, 80, Layout::Yuv420, 8).unwrap();
+    let denoiser = Denoiser::nlm(nlm::Profile::Fast).device(Device::Cpu).build().unwrap();
+    let full = full_noise(&format, &denoiser);
+    let mut noise = denoiser.clip_noise(format);
+    for t in [0, 2, 9, 30, 50, 60, 70] {
+        noise.add(&fading(&format, t, 5, 12)).unwrap();
+    }
+    assert_eq!(noise.frames(), 7);
+    for (found, full) in noise.sigma().iter().zip(&full) {
+        assert!((found / full - 1.0).abs() < 0.1, "{:?} of {full:?}", noise.sigma());
+    }
+    // It is filtered for from the first frame on, whatever that shows.
+    let mut stream = denoiser.stream_with_noise(noise.clone(), quell::Control::new()).unwrap();
+    stream.push(fading(&format, 0, 5, 12)).unwrap().unwrap();
+    assert_eq!(stream.sigma(), noise.sigma());
+    let noisy = frame(&format, 1);
+    assert_ne!(stream.push(noisy.clone()).unwrap().unwrap(), noisy);
+}
+
+#[test]
+fn a_clip_without_noise_passes_as_it_is() {
+    let format = VideoFormat::with_bits(96, 80, Layout::Yuv420, 8).unwrap();
+    let denoiser = Denoiser::nlm(nlm::Profile::Fast).set("future", "1").device(Device::Cpu).build().unwrap();
+    let mut noise = denoiser.clip_noise(format);
+    noise.add(&format.frame()).unwrap();
+    assert_eq!(noise.sigma(), [0.0; 3]);
+    let mut stream = denoiser.stream_with_noise(noise, quell::Control::new()).unwrap();
+    let noisy = frame(&format, 3);
+    assert!(stream.push(noisy.clone()).unwrap().is_none());
+    assert_eq!(stream.flush().unwrap(), Some(noisy));
+    assert_eq!(stream.flush().unwrap(), None);
+}
+
+#[test]
+fn noise_of_counts_in_a_small_part_of_the_range_is_found() {
+    // 0 to 255 of 65535: it is 0.08 on the 0..255 scale.
+    let format = VideoFormat::with_bits(96, 80, Layout::Mono, 16).unwrap();
+    let bytes = VideoFormat::with_bits(96, 80, Layout::Mono, 8).unwrap();
+    let denoiser = Denoiser::nlm(nlm::Profile::Fast).device(Device::Cpu).build().unwrap();
+    let mut counts = format.frame();
+    let floats = frame(&bytes, 0).planes[0].view().to_floats(1.0);
+    counts.planes[0].view_mut().store(&floats, 1.0, format.white);
+    let mut stream = denoiser.stream(format).unwrap();
+    assert_ne!(stream.push(counts.clone()).unwrap().unwrap(), counts);
+    let found = stream.sigma()[0];
+    assert!((15.0..25.0).contains(&found), "{found}");
+}

@@ -49,13 +49,7 @@ impl Decoder {
         if probe.pixels.alpha {
             notes.push("the alpha channel is left out".to_owned());
         }
-        // The old names of full-range pixels must stay, or ffmpeg would compress the range.
-        let pixels = match probe.pixels.name.as_str() {
-            name if name.starts_with("yuvj4") && layout != Layout::Rgb && !name.starts_with("yuvj440") => {
-                name.to_owned()
-            }
-            _ => Pixels::planar(layout, bits),
-        };
+        let pixels = pixel_format(&probe, layout, bits);
         let timing = timing_option(&needed)?;
         let mut args: Vec<OsString> = vec!["-i".into(), file(path), "-map".into(), "0:V:0".into()];
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
@@ -138,5 +132,16 @@ impl Decoder {
             self.notes.extend(said.iter().map(|s| format!("ffmpeg: {s}")));
         }
         more
+    }
+}
+
+/// ffmpeg's name of the pixels that are asked for. The old names of full-range pixels must stay, or ffmpeg would
+/// compress the range.
+pub(super) fn pixel_format(probe: &Probe, layout: Layout, bits: u32) -> String {
+    match probe.pixels.name.as_str() {
+        name if name.starts_with("yuvj4") && layout != Layout::Rgb && !name.starts_with("yuvj440") => {
+            name.to_owned()
+        }
+        _ => Pixels::planar(layout, bits),
     }
 }

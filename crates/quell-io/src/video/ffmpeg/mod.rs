@@ -3,11 +3,13 @@
 mod decode;
 mod encode;
 mod probe;
+mod sample;
 mod tool;
 
 pub(crate) use decode::Decoder;
 pub(crate) use encode::Encoder;
 pub(crate) use probe::Probe;
+pub(crate) use sample::sample;
 pub(crate) use tool::stop_all;
 
 /// Raw RGB goes over the pipe as planes of green, blue and red.

@@ -1,6 +1,7 @@
-//! 8 x 8 blocks of a picture: where they are taken, and which of them can tell something about noise.
+//! 8 x 8 blocks of a picture: where they are taken, and what becomes of them.
 
-use crate::{FrameView, PlaneView};
+use super::judge::{Content, Judge};
+use crate::PlaneView;
 
 /// Side of a block.
 pub(super) const SIDE: usize = 8;
@@ -8,21 +9,74 @@ pub(super) const SIDE: usize = 8;
 /// One block of one plane, row by row.
 pub(super) type Block = [[f32; SIDE]; SIDE];
 
-/// Black or white samples that a usable block may have. Noise of which 5 % is cut off has lost less than 5 % of
-/// its deviation; to refuse every block with a clipped sample would keep only those with little noise.
-const CLIPPED: u32 = 3;
+/// How many blocks of a picture were looked at, over all channels, and what they were good for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Blocks {
+    /// The noise was read from some of these.
+    pub used: usize,
+    /// Filled with one value.
+    pub flat: usize,
+    /// Cut off at the ends of the range.
+    pub clipped: usize,
+    /// Not seen.
+    pub transparent: usize,
+}
 
-/// Root of the mean variance over the channels that have enough usable blocks; `None` if no channel has. `variance`
-/// gets a plane, its white level and its share of `limit`, the most blocks to look at.
-pub(super) fn deviation(
-    frame: &FrameView<'_>,
-    limit: usize,
-    variance: impl Fn(&PlaneView<'_>, f32, usize) -> Option<f64>,
-) -> Option<f64> {
-    let limit = limit / frame.channels();
-    let found: Vec<f64> = frame.planes().iter().filter_map(|p| variance(p, frame.white(), limit)).collect();
-    let mean = found.iter().sum::<f64>() / found.len() as f64;
-    (!found.is_empty()).then(|| mean.sqrt())
+impl Blocks {
+    fn count(&mut self, content: Content) {
+        *match content {
+            Content::Usable { .. } => &mut self.used,
+            Content::Flat => &mut self.flat,
+            Content::Clipped => &mut self.clipped,
+            Content::Transparent => &mut self.transparent,
+        } += 1;
+    }
+
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.used + self.flat + self.clipped + self.transparent
+    }
+
+    /// More than half of what is seen and not cut off is filled.
+    fn mostly_flat(&self) -> bool {
+        self.flat > self.used
+    }
+}
+
+impl std::ops::AddAssign for Blocks {
+    fn add_assign(&mut self, other: Self) {
+        self.used += other.used;
+        self.flat += other.flat;
+        self.clipped += other.clipped;
+        self.transparent += other.transparent;
+    }
+}
+
+/// Looks at blocks. `start` makes what `take` puts the usable ones into, with their samples at the lower and the upper
+/// end of the range. Where most blocks turn out to be flat, the judge becomes stricter, and all is done again.
+pub(super) fn survey<T>(
+    plane: &PlaneView<'_>,
+    judge: &mut Judge<'_>,
+    corners: &[Corner],
+    start: impl Fn() -> T,
+    take: impl Fn(&mut T, Corner, &Block, [u32; 2]),
+) -> (T, Blocks) {
+    loop {
+        let (mut taken, mut blocks) = (start(), Blocks::default());
+        for &corner in corners {
+            let block = load(plane, corner);
+            let content = judge.content(corner, &block);
+            blocks.count(content);
+            if let Content::Usable { black, white } = content {
+                take(&mut taken, corner, &block, [black, white]);
+            }
+        }
+        if judge.filled || !blocks.mostly_flat() {
+            return (taken, blocks);
+        }
+        judge.filled = true;
+    }
 }
 
 /// Column and row of a block's top left sample; narrow, because there are many.
@@ -57,39 +111,6 @@ pub(super) fn load(plane: &PlaneView<'_>, (x, y): Corner) -> Block {
     })
 }
 
-/// What a block can tell about noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// Something: noise has moved its samples freely, up to a few that are exactly black or white.
-    Usable {
-        /// Samples that are exactly 0.
-        black: u32,
-        /// Samples that are exactly white.
-        white: u32,
-    },
-    /// Nothing: all samples are equal. Drawn, filled or saturated, not recorded.
-    Flat,
-    /// Nothing reliable: too many samples are exactly black or white.
-    Clipped,
-}
-
-/// Judges a block of a picture with this white level.
-pub(super) fn content(block: &Block, white: f32) -> Content {
-    let samples = block.as_flattened();
-    if samples.iter().all(|v| *v == samples[0]) {
-        return Content::Flat;
-    }
-    let (mut blacks, mut whites) = ([0_u32; SIDE], [0_u32; SIDE]);
-    for row in block {
-        for (i, &v) in row.iter().enumerate() {
-            blacks[i] += u32::from(v == 0.0);
-            whites[i] += u32::from(v == white);
-        }
-    }
-    let (black, white) = (blacks.iter().sum(), whites.iter().sum());
-    if black + white > CLIPPED { Content::Clipped } else { Content::Usable { black, white } }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,18 +126,5 @@ mod tests {
             assert!(found.iter().all(|&(x, y)| x as usize + SIDE <= w && y as usize + SIDE <= h));
         }
         assert!(corners(&Plane::zeros(7, 100).view(), 1, 1000).is_empty());
-    }
-
-    #[test]
-    fn content_tells_drawn_and_cut_off_blocks() {
-        let mut block = [[100.0; SIDE]; SIDE];
-        assert_eq!(content(&block, 255.0), Content::Flat);
-        block[3][4] = 0.0;
-        block[5][1] = 255.0;
-        assert_eq!(content(&block, 255.0), Content::Usable { black: 1, white: 1 });
-        block[0] = [255.0; SIDE];
-        assert_eq!(content(&block, 255.0), Content::Clipped);
-        // The same samples are nothing special under another white level.
-        assert_eq!(content(&block, 1000.0), Content::Usable { black: 1, white: 0 });
     }
 }

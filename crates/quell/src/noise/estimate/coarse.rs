@@ -4,26 +4,27 @@
 //! others, where it is seen. Means of 2 x 2 samples have half the deviation if the noise is white, and more if
 //! neighbours are alike; twice their deviation is what white noise would need to look as coarse.
 
-use super::dct;
-use crate::{FrameView, Plane, PlaneView};
-
-/// `None` if the halved picture has too few usable blocks.
-pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
-    if frame.width() < 2 || frame.height() < 2 {
-        return None;
-    }
-    let planes: Vec<Plane> = frame.planes().iter().map(halve).collect();
-    let half = FrameView::new(planes.iter().map(Plane::view).collect(), frame.white()).ok()?;
-    dct::estimate(&half).map(|sigma| 2.0 * sigma)
-}
+use crate::{Plane, PlaneView};
 
 /// Means of 2 x 2 samples; an odd last row or column is left out.
-fn halve(plane: &PlaneView<'_>) -> Plane {
+pub(super) fn halve(plane: &PlaneView<'_>) -> Plane {
     let mut out = Plane::zeros(plane.width() / 2, plane.height() / 2);
     for y in 0..out.height() {
         let (upper, lower) = (plane.row(2 * y).chunks_exact(2), plane.row(2 * y + 1).chunks_exact(2));
         for (o, (a, b)) in out.row_mut(y).iter_mut().zip(upper.zip(lower)) {
             *o = 0.25 * (a[0] + a[1] + b[0] + b[1]);
+        }
+    }
+    out
+}
+
+/// The least of 2 x 2 samples: what is transparent in part is no more to be trusted.
+pub(super) fn halve_alpha(alpha: &PlaneView<'_>) -> Plane {
+    let mut out = Plane::zeros(alpha.width() / 2, alpha.height() / 2);
+    for y in 0..out.height() {
+        let (upper, lower) = (alpha.row(2 * y).chunks_exact(2), alpha.row(2 * y + 1).chunks_exact(2));
+        for (o, (a, b)) in out.row_mut(y).iter_mut().zip(upper.zip(lower)) {
+            *o = a[0].min(a[1]).min(b[0]).min(b[1]);
         }
     }
     out

@@ -13,11 +13,12 @@
 //!   (unlike the number of clipped samples) does not prefer the blocks with less noise.
 //! - Blocks lie on a grid, at most [`LIMIT`] of them.
 
-use super::blocks::{self, Block, Content, Corner, SIDE};
-use crate::{FrameView, PlaneView};
+use super::blocks::{self, Block, Blocks, Corner, SIDE};
+use super::judge::Judge;
+use crate::PlaneView;
 
 /// Blocks looked at, over all channels.
-const LIMIT: usize = 65_536;
+pub(super) const LIMIT: usize = 65_536;
 /// Coefficients `(i, j)` with `i + j` below this are low frequencies (the first, the mean, is neither).
 const CUT: usize = 9;
 /// Number of low and of high frequencies.
@@ -33,13 +34,13 @@ const STANDARD_ERROR: f64 = 0.39;
 /// Blocks that share samples tell less: where every position has a block, the variance of the result is that of
 /// a twelfth as many (the squared correlations of the high frequencies, summed over all shifts, are 12.2).
 const OVERLAP: f64 = 12.0;
+/// Where most of a plane is filled, fewer usable blocks than this part are the odd places of a drawing.
+const RARE: usize = 512;
+/// Where most of a plane is filled, quiet blocks whose low frequencies have more than this many times the energy of the
+/// high ones are edges. Noise has as much in both.
+const EDGES: f64 = 4.0;
 /// Distance of a block's mean to black or white, in deviations of the noise, from which clipping is negligible.
 const MARGIN: f64 = 2.0;
-
-/// Root of the mean variance over the channels that have enough usable blocks; `None` if no channel has.
-pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
-    blocks::deviation(frame, LIMIT, plane_variance)
-}
 
 /// A block that may be chosen.
 struct Candidate {
@@ -49,48 +50,44 @@ struct Candidate {
     mean: f32,
 }
 
-fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64> {
+/// Variance of the noise of a plane; `None` if it has too few usable blocks to tell. `limit`: the most to look at.
+pub(super) fn variance(plane: &PlaneView<'_>, judge: &mut Judge<'_>, limit: usize) -> (Option<f64>, Blocks) {
     let corners = blocks::corners(plane, 1, limit);
     let pixels = (plane.width() * plane.height()) as f64;
     let independent = (pixels / corners.len() as f64 / OVERLAP).min(1.0);
-    let mut candidates = Vec::with_capacity(corners.len());
-    let (mut flats, mut blacks, mut whites) = (0, 0, 0);
-    for &corner in &corners {
-        let block = blocks::load(plane, corner);
-        match blocks::content(&block, white) {
-            Content::Flat => flats += 1,
-            Content::Clipped => {}
-            Content::Usable { black, white } => {
-                blacks += black;
-                whites += white;
-                let (low, mean) = low_frequencies(&transform(&block));
-                candidates.push(Candidate { corner, low, mean });
-            }
-        }
-    }
-    // A picture that is mostly drawn or filled has no noise, whatever its few other blocks look like.
-    if 2 * flats > corners.len() {
-        return Some(0.0);
+    let start = || (Vec::with_capacity(corners.len()), [0; 2]);
+    let take = |(candidates, ends): &mut (Vec<Candidate>, [u32; 2]), corner, block: &Block, at: [u32; 2]| {
+        let (low, mean) = low_frequencies(&transform(block));
+        candidates.push(Candidate { corner, low, mean });
+        *ends = [ends[0] + at[0], ends[1] + at[1]];
+    };
+    let ((mut candidates, [blacks, whites]), blocks) = blocks::survey(plane, judge, &corners, start, take);
+    if judge.filled && candidates.len() < corners.len() / RARE {
+        return (Some(0.0), blocks);
     }
     if candidates.len() < FEWEST {
-        return None;
+        return (judge.filled.then_some(0.0), blocks);
     }
-    let mut variance = quiet_variance(plane, &mut candidates, independent);
+    let mut found = quiet(plane, &mut candidates, independent);
     if blacks + whites > 0 {
         // The first estimate tells how far from the ends of the range to stay, the second corrects it.
         for _ in 0..2 {
-            let margin = (MARGIN * variance.sqrt()) as f32;
-            let lowest = if blacks > 0 { margin } else { f32::NEG_INFINITY };
-            let highest = if whites > 0 { white - margin } else { f32::INFINITY };
+            let margin = (MARGIN * found.variance.sqrt()) as f32;
+            let lowest = if blacks > 0 { judge.low + margin } else { f32::NEG_INFINITY };
+            let highest = if whites > 0 { judge.high - margin } else { f32::INFINITY };
             let inside = |c: &Candidate| c.mean >= lowest && c.mean <= highest;
             let end = partition(&mut candidates, inside);
             if end < FEWEST {
                 break;
             }
-            variance = quiet_variance(plane, &mut candidates[..end], independent);
+            found = quiet(plane, &mut candidates[..end], independent);
         }
     }
-    Some(variance)
+    // What is drawn is mostly filled, and its edges are louder in the low frequencies than in the high ones.
+    if judge.filled && found.low > EDGES * found.variance {
+        return (Some(0.0), blocks);
+    }
+    (Some(found.variance), blocks)
 }
 
 /// Moves the elements that pass to the front, and returns how many they are.
@@ -105,14 +102,24 @@ fn partition<T>(items: &mut [T], pass: impl Fn(&T) -> bool) -> usize {
     end
 }
 
-/// Variance of the high frequencies over the quietest candidates, as many of them as agree. Reorders them.
-/// `independent`: how many independent blocks one of them is worth.
-fn quiet_variance(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64) -> f64 {
+/// What the quietest blocks have.
+#[derive(Clone, Copy)]
+struct Quiet {
+    /// Of the high frequencies.
+    variance: f64,
+    /// Mean energy of the low ones.
+    low: f64,
+}
+
+/// Measures the quietest candidates, as many of them as agree. Reorders them. `independent`: how many independent blocks
+/// one of them is worth.
+fn quiet(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64) -> Quiet {
     let n = candidates.len();
     let mut sums = [[0.0; SIDE]; SIDE];
     let mut count = ((n as f64 * SHARE) as usize).max(FEWEST).min(n);
     let mut done = 0;
-    let mut variance = 0.0;
+    let mut lows = 0.0;
+    let mut found = Quiet { variance: 0.0, low: 0.0 };
     // More blocks may not raise the estimate by more than one standard error of any smaller set.
     let mut bound = f64::INFINITY;
     loop {
@@ -121,17 +128,19 @@ fn quiet_variance(plane: &PlaneView<'_>, candidates: &mut [Candidate], independe
         let loudest = f64::from(rest.select_nth_unstable_by(count - done - 1, by_low).1.low);
         for c in &rest[..count - done] {
             add_squares(&mut sums, &transform(&blocks::load(plane, c.corner)));
+            lows += f64::from(c.low);
         }
         let wider = median_of_high_frequencies(&sums) / count as f64;
         if wider > bound {
-            return variance;
+            return found;
         }
-        variance = wider;
+        let variance = wider;
+        found = Quiet { variance, low: lows / count as f64 };
         bound = f64::min(bound, variance * (1.0 + STANDARD_ERROR / (count as f64 * independent).sqrt()));
         // About half of the blocks of pure noise are quieter than the noise is on average; louder ones than
         // that would only bring texture.
         if count == n || count >= ENOUGH || loudest > variance {
-            return variance;
+            return found;
         }
         done = count;
         count = (2 * count).min(n);

@@ -24,6 +24,11 @@ const MEDIAN: f32 = 0.674_489_75;
 /// Rows of the band are skipped, evenly, where it would have more values than this.
 const LIMIT: usize = 1 << 20;
 
+/// Blocks that tell, over all channels, whether windows are to be left out: no more, to stay the fastest.
+pub(super) const BLOCKS: usize = 4096;
+/// Fewer windows than this have no median to speak of.
+const FEWEST: usize = 32;
+
 /// The filter for a side of `n` pixels.
 fn taps(n: usize) -> &'static [f32] {
     match n {
@@ -33,8 +38,9 @@ fn taps(n: usize) -> &'static [f32] {
     }
 }
 
-/// Deviation of the noise of one plane; 0 for a single pixel.
-pub(super) fn estimate(plane: &PlaneView<'_>) -> f32 {
+/// Deviation of the noise of one plane, of the windows that `keep` accepts by their top left sample; of all where these
+/// are too few. 0 for a single pixel.
+pub(super) fn estimate(plane: &PlaneView<'_>, keep: Option<&dyn Fn(usize, usize) -> bool>) -> f32 {
     let (w, h) = (plane.width(), plane.height());
     if w * h == 1 {
         return 0.0;
@@ -43,6 +49,7 @@ pub(super) fn estimate(plane: &PlaneView<'_>) -> f32 {
     let (columns, rows) = ((w - across.len()) / 2 + 1, (h - down.len()) / 2 + 1);
     let skip = (rows * columns).div_ceil(LIMIT);
     let mut band: Vec<f32> = Vec::with_capacity(rows.div_ceil(skip) * columns);
+    let mut kept: Vec<f32> = Vec::new();
     let mut filtered = vec![0.0; w];
     for y in (0..rows).step_by(skip) {
         filtered.fill(0.0);
@@ -52,7 +59,15 @@ pub(super) fn estimate(plane: &PlaneView<'_>) -> f32 {
             }
         }
         let value = |from: &[f32]| from.iter().zip(across).map(|(v, weight)| v * weight).sum::<f32>().abs();
+        let from = band.len();
         band.extend(filtered.windows(across.len()).step_by(2).map(value));
+        if let Some(keep) = keep {
+            let row = band[from..].iter().enumerate();
+            kept.extend(row.filter(|(x, _)| keep(2 * x, 2 * y)).map(|(_, v)| v));
+        }
+    }
+    if kept.len() >= FEWEST {
+        band = kept;
     }
     let mid = band.len() / 2;
     *band.select_nth_unstable_by(mid, f32::total_cmp).1 / MEDIAN
@@ -82,7 +97,7 @@ mod tests {
         for (w, h) in [(2, 1), (1, 2)] {
             let plane = Plane::from_vec(w, h, vec![10.0, 13.0]).unwrap();
             let expected = 3.0 / std::f32::consts::SQRT_2 / MEDIAN;
-            assert!((estimate(&plane.view()) - expected).abs() < 1e-5);
+            assert!((estimate(&plane.view(), None) - expected).abs() < 1e-5);
         }
     }
 }

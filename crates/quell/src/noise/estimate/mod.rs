@@ -8,12 +8,17 @@ mod blocks;
 mod coarse;
 mod dct;
 mod eigen;
+mod judge;
 mod mad;
 mod pca;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, FrameView, Result};
+pub use blocks::Blocks;
+
+use crate::{Error, FrameView, Plane, PlaneView, Result};
+use blocks::SIDE;
+use judge::{Content, Judge};
 
 /// How the noise is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,14 +63,39 @@ impl std::str::FromStr for Estimator {
     }
 }
 
-/// Less noise than this part of white is the rounding of `f32`, not noise.
+/// Less noise than this part of the largest value is the rounding of `f32`, not noise.
 const ROUNDING: f32 = 1e-6;
+/// Noise of less than this part of a step between values does not survive rounding to them.
+const WHOLE: f32 = 0.1;
+/// Of noise below this part of the used range nothing would be seen.
+const SEEN: f32 = 0.1 / 255.0;
+
+/// What was found of a picture's noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Found {
+    /// Its deviation in the picture's own units: for colour, the root of the channels' mean variance; 0 for none.
+    pub sigma: f32,
+    /// Less noise than this is none: it would not survive rounding to the values that the picture has, or nothing would
+    /// be seen of it in the range that the picture uses.
+    pub floor: f32,
+    /// The blocks that were looked at.
+    pub blocks: Blocks,
+}
+
+impl Found {
+    /// The deviation; 0 if removing it would change nothing to speak of.
+    pub fn worth_removing(&self) -> f32 {
+        if self.sigma < self.floor { 0.0 } else { self.sigma }
+    }
+}
 
 /// Deviation of the noise in the frame's own units: for colour, the root of the channels' mean variance.
 ///
-/// 0 means that no noise was found: the picture is constant, or mostly made of areas of one exact value, as
-/// drawings are. Pictures with too few blocks for the chosen estimator (sides below 8 pixels, hardly anything
-/// that is not black or white) are estimated by [`Estimator::Mad`]; a single pixel gives 0.
+/// 0 means that no noise was found: the picture is constant, or mostly made of areas of one exact value as drawings
+/// are, and what is left of it is too little or looks drawn as well. Pictures with too few blocks for the chosen
+/// estimator (sides below 8 pixels, hardly anything that is not black or white) are estimated by [`Estimator::Mad`]; a
+/// single pixel gives 0.
 ///
 /// ```
 /// use quell::{Frame, Plane, noise};
@@ -76,27 +106,144 @@ const ROUNDING: f32 = 1e-6;
 /// # Ok::<(), quell::Error>(())
 /// ```
 pub fn estimate(frame: &FrameView<'_>, estimator: Estimator) -> Result<f32> {
-    frame.check_finite()?;
-    let found = match estimator {
-        Estimator::Ponomarenko => dct::estimate(frame),
-        Estimator::Coarse => coarse::estimate(frame),
-        Estimator::Pca => pca::estimate(frame),
-        Estimator::Mad => None,
-    };
-    let sigma = found.map_or_else(|| median_deviation(frame), |sigma| sigma as f32);
-    Ok(if sigma < frame.white() * ROUNDING { 0.0 } else { sigma })
+    Ok(measure(frame, None, estimator)?.sigma)
 }
 
-fn median_deviation(frame: &FrameView<'_>) -> f32 {
-    let squares = frame.planes().iter().map(|p| mad::estimate(p).powi(2));
-    (squares.sum::<f32>() / frame.channels() as f32).sqrt()
+/// The same with all that was found. Where `alpha` is 0 nothing is looked at, unless it is 0 everywhere.
+///
+/// ```
+/// use quell::{Frame, Plane, noise};
+/// let grey = Frame::grey(Plane::from_vec(256, 256, vec![100.0; 65536])?, 255.0)?;
+/// let noisy = noise::add_gaussian(&grey, 5.0, 0)?;
+/// // The left half is cut out.
+/// let alpha = Plane::from_vec(256, 256, (0..65536).map(|i| if i % 256 < 128 { 0.0 } else { 255.0 }).collect())?;
+/// let found = noise::measure(&noisy.view(), Some(&alpha.view()), noise::Estimator::default())?;
+/// assert!(found.blocks.transparent > found.blocks.used);
+/// assert!((found.worth_removing() - 5.0).abs() < 0.3);
+/// # Ok::<(), quell::Error>(())
+/// ```
+pub fn measure(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>, estimator: Estimator) -> Result<Found> {
+    frame.check_finite()?;
+    let alpha = alpha.map(|a| seen(frame, a)).transpose()?.flatten();
+    let halved = (estimator == Estimator::Coarse && frame.width() > 1 && frame.height() > 1).then(|| {
+        let planes: Vec<Plane> = frame.planes().iter().map(coarse::halve).collect();
+        (planes, alpha.as_ref().map(coarse::halve_alpha))
+    });
+    let whole = || Survey::new(frame.planes().to_vec(), frame.white(), alpha);
+    let mut survey = match &halved {
+        Some((planes, alpha)) => {
+            let views = planes.iter().map(Plane::view).collect();
+            Survey::new(views, frame.white(), alpha.as_ref().map(Plane::view))
+        }
+        None => whole(),
+    };
+    let scale = if halved.is_some() { 2.0 } else { 1.0 };
+    let sigma = match survey.deviation(estimator) {
+        Some(sigma) => scale * sigma,
+        None => whole().median_deviation(),
+    };
+    let (low, high) = frame.range();
+    let sigma = if sigma < low.abs().max(high.abs()) * ROUNDING { 0.0 } else { sigma };
+    // Means of 2 x 2 samples have steps of a quarter.
+    let step = survey.step() * scale * scale;
+    let floor = (WHOLE * step).max(SEEN * (high - low).min(frame.white()));
+    Ok(Found { sigma, floor, blocks: survey.blocks })
 }
+
+/// An alpha channel that tells something.
+fn seen<'a>(frame: &FrameView<'_>, alpha: &PlaneView<'a>) -> Result<Option<PlaneView<'a>>> {
+    let size = (alpha.width(), alpha.height());
+    if size != (frame.width(), frame.height()) {
+        return Err(Error::Shape(format!(
+            "an alpha channel of {} x {} pixels for a picture of {} x {}",
+            size.0,
+            size.1,
+            frame.width(),
+            frame.height()
+        )));
+    }
+    let is = |seen: bool| alpha.rows().any(|row| row.iter().any(|v| (*v != 0.0) == seen));
+    Ok((is(true) && is(false)).then_some(*alpha))
+}
+
+/// The planes of a picture, and what is known of them so far.
+struct Survey<'a> {
+    planes: Vec<(PlaneView<'a>, Judge<'a>)>,
+    blocks: Blocks,
+}
+
+impl<'a> Survey<'a> {
+    fn new(planes: Vec<PlaneView<'a>>, white: f32, alpha: Option<PlaneView<'a>>) -> Self {
+        let judged = |plane: PlaneView<'a>| {
+            let judge = Judge::new(&plane, white, alpha);
+            (plane, judge)
+        };
+        Self { planes: planes.into_iter().map(judged).collect(), blocks: Blocks::default() }
+    }
+
+    /// The coarsest step between values.
+    fn step(&self) -> f32 {
+        self.planes.iter().map(|(_, judge)| judge.step).fold(0.0, f32::max)
+    }
+
+    /// Root of the mean variance over the channels that have enough usable blocks; `None` if no channel has.
+    fn deviation(&mut self, estimator: Estimator) -> Option<f32> {
+        if estimator == Estimator::Mad {
+            return Some(self.median_deviation());
+        }
+        let channels = self.planes.len();
+        let mut found = Vec::new();
+        for (plane, judge) in &mut self.planes {
+            let (variance, blocks) = match estimator {
+                Estimator::Pca => pca::variance(plane, judge, pca::LIMIT / channels),
+                _ => dct::variance(plane, judge, dct::LIMIT / channels),
+            };
+            self.blocks += blocks;
+            let drawn = estimator == Estimator::Pca && is_drawn(plane, judge, channels);
+            found.extend(if drawn { Some(0.0) } else { variance });
+        }
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        (!found.is_empty()).then(|| mean.sqrt() as f32)
+    }
+
+    /// By the median of the finest wavelet band.
+    fn median_deviation(&mut self) -> f32 {
+        let channels = self.planes.len();
+        let mut sum = 0.0;
+        self.blocks = Blocks::default();
+        for (plane, judge) in &mut self.planes {
+            let corners = blocks::corners(plane, 1, mad::BLOCKS / channels);
+            let blocks = blocks::survey(plane, judge, &corners, || (), |_, _, _, _| ()).1;
+            self.blocks += blocks;
+            if is_drawn(plane, judge, channels) {
+                continue;
+            }
+            let usable = |x: usize, y: usize| {
+                // Windows are no larger than blocks; near the far edges they lie in the last one.
+                let corner = (x.min(plane.width() - SIDE) as u32, y.min(plane.height() - SIDE) as u32);
+                matches!(judge.content(corner, &blocks::load(plane, corner)), Content::Usable { .. })
+            };
+            // Also where the picture is too small for blocks.
+            let all = blocks.used == blocks.total();
+            sum += mad::estimate(plane, if all { None } else { Some(&usable) }).powi(2);
+        }
+        (sum / channels as f32).sqrt()
+    }
+}
+
+/// A plane that is mostly filled and has no noise in the rest: what tells noise from edges are their frequencies.
+fn is_drawn(plane: &PlaneView<'_>, judge: &mut Judge<'_>, channels: usize) -> bool {
+    judge.filled && dct::variance(plane, judge, dct::LIMIT / channels).0 == Some(0.0)
+}
+
+#[cfg(test)]
+mod filled_tests;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Frame;
     use crate::noise::add_gaussian;
-    use crate::{Frame, Plane, PlaneView};
 
     fn grey(w: usize, h: usize, white: f32, f: impl Fn(usize, usize) -> f32) -> Frame {
         Frame::grey(Plane::from_vec(w, h, (0..w * h).map(|i| f(i % w, i / w)).collect()).unwrap(), white)

@@ -8,42 +8,29 @@
 //! Differences from the paper: each channel on its own instead of all channels in one patch (a ninth of the
 //! work), and patches that are flat or clipped are left out.
 
-use super::blocks::{self, Content, SIDE};
+use super::blocks::{self, Blocks, SIDE};
 use super::eigen::eigenvalues;
-use crate::{FrameView, PlaneView};
+use super::judge::Judge;
+use crate::PlaneView;
 
 /// Dimension of a patch.
 const N: usize = SIDE * SIDE;
 /// Distance of patches where there are not too many.
 const STEP: usize = 3;
 /// Patches looked at, over all channels.
-const LIMIT: usize = 16_384;
+pub(super) const LIMIT: usize = 16_384;
 /// Fewer patches than this do not determine the covariance.
 const FEWEST: usize = 8 * N;
 /// Patches whose products are summed in `f32` before they are added in `f64`.
 const FLUSH: usize = 256;
 
-/// Root of the mean variance over the channels that have enough usable patches; `None` if no channel has.
-pub(super) fn estimate(frame: &FrameView<'_>) -> Option<f64> {
-    blocks::deviation(frame, LIMIT, plane_variance)
-}
-
-fn plane_variance(plane: &PlaneView<'_>, white: f32, limit: usize) -> Option<f64> {
+/// Variance of the noise of a plane; `None` if it has too few usable patches to tell. `limit`: the most to look at.
+pub(super) fn variance(plane: &PlaneView<'_>, judge: &mut Judge<'_>, limit: usize) -> (Option<f64>, Blocks) {
     let corners = blocks::corners(plane, STEP, limit);
-    let mut covariance = Covariance::new(plane.row(plane.height() / 2)[plane.width() / 2]);
-    let mut flats = 0;
-    for &corner in &corners {
-        let block = blocks::load(plane, corner);
-        match blocks::content(&block, white) {
-            Content::Usable { .. } => covariance.add(block.as_flattened()),
-            Content::Flat => flats += 1,
-            Content::Clipped => {}
-        }
-    }
-    if !corners.is_empty() && 2 * flats > corners.len() {
-        return Some(0.0);
-    }
-    (covariance.count >= FEWEST).then(|| noise_variance(&covariance.eigenvalues()))
+    let start = || Covariance::new(plane.row(plane.height() / 2)[plane.width() / 2]);
+    let (covariance, blocks) =
+        blocks::survey(plane, judge, &corners, start, |to, _, block, _| to.add(block.as_flattened()));
+    ((covariance.count >= FEWEST).then(|| noise_variance(&covariance.eigenvalues())), blocks)
 }
 
 /// Mean of as many of the ascending eigenvalues as have their mean in their middle.

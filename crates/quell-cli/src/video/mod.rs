@@ -87,7 +87,8 @@ pub(crate) fn filter(
     if !quiet {
         early.iter().for_each(|note| bars.message(&format!("note: {}: {note}", job.input.display())));
     }
-    let mut stream = engine.stream(info.format, cancel)?;
+    let live = [&job.input, &job.output].into_iter().any(|p| VideoKind::of_name(p) == Some(VideoKind::Pipe));
+    let mut stream = engine.stream(info.format, cancel)?.ahead(if live { 0 } else { engine.frames_ahead() });
     let cannot = || format!("cannot write {}", job.output.display());
     let writer = VideoWriter::create(&job.output, &info, &options.writing)
         .map_err(|e| explain(e, &info, &job.output))

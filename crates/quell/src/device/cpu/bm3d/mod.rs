@@ -19,7 +19,7 @@ use super::schedule::in_order;
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan};
-use crate::{Control, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result};
 use aggregate::{Aggregate, Estimate};
 use matching::{Groups, MatchUnit, Window};
 use unit::{Rect, Source, Unit, touching, units};
@@ -43,6 +43,10 @@ struct Scratch {
 /// Runs the plan on the channels of a picture, tile by tile.
 pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
+    if noisy.len() != plan.channels() || noisy.iter().any(|p| (p.width(), p.height()) != (w, h)) {
+        let n = plan.channels();
+        return Err(Error::Shape(format!("the plan is for {n} planes of {w} x {h} pixels, not for these")));
+    }
     let tiles = tiles(cpu.tile, w, h);
     let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
     let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();

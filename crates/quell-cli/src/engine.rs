@@ -100,6 +100,14 @@ impl Engine {
         self.denoiser(white)?.stream_with_noise(noise, Control::new().with_cancel(cancel.clone()))
     }
 
+    /// Frames that are worth having in work beside the one that is due, where nobody waits for each.
+    pub(crate) fn frames_ahead(&self) -> usize {
+        match self.backend.lanes() {
+            0 | 1 => 0,
+            lanes => lanes,
+        }
+    }
+
     /// The device that is used.
     pub(crate) fn device(&self) -> DeviceInfo {
         self.backend.info()

@@ -78,6 +78,15 @@ FN int LOCAL_ADD(int* p, int v) { int old = *p; *p += v; return old; }
 
 #endif
 
+// Rounded one by one, so that every device has the same bits. OpenCL needs FP_CONTRACT OFF as well.
+#if defined(__OPENCL_VERSION__) || defined(QUELL_EMULATOR)
+#define MUL_ROUNDED(a, b) ((a) * (b))
+#define ADD_ROUNDED(a, b) ((a) + (b))
+#else
+#define MUL_ROUNDED(a, b) __fmul_rn((a), (b))
+#define ADD_ROUNDED(a, b) __fadd_rn((a), (b))
+#endif
+
 #define UNROLL _Pragma("unroll")
 #define NO_UNROLL _Pragma("unroll 1")
 

@@ -56,7 +56,12 @@ impl ColorMode {
     /// From this space back to RGB.
     pub fn inverse(self, planes: &[Plane]) -> Vec<Plane> {
         let views: Vec<_> = planes.iter().map(Plane::view).collect();
-        apply(&invert(&self.matrix()), &views)
+        apply(&self.inverse_matrix(), &views)
+    }
+
+    /// The matrix of the way back.
+    pub(crate) fn inverse_matrix(self) -> [[f64; 3]; 3] {
+        invert(&self.matrix())
     }
 }
 

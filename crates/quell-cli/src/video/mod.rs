@@ -99,7 +99,9 @@ pub(crate) fn filter(
         early.iter().for_each(|note| bars.message(&report::note(&job.input, note)));
     }
     let clean = noise.frames() > 0 && noise.sigma().iter().all(|s| *s == 0.0) && !engine.correlated();
-    let mut stream = engine.stream(info.format.white, noise, cancel)?;
+    let live = [&job.input, &job.output].into_iter().any(|p| VideoKind::of_name(p) == Some(VideoKind::Pipe));
+    let ahead = if live || clean { 0 } else { engine.frames_ahead() };
+    let mut stream = engine.stream(info.format.white, noise, cancel)?.ahead(ahead);
     let cannot = || format!("cannot write {}", name(&job.output));
     let mut writing = options.writing.clone();
     writing.pictures.source = Some(job.input.clone());

@@ -76,6 +76,12 @@ KERNEL(FINISH_ITEMS) bm3d_finish_guide(GLOBAL const float* RESTRICT sums, GLOBAL
   }
 }
 
+// In the place of the sums: for colours, of which every sample needs all channels.
+KERNEL(FINISH_ITEMS) bm3d_finish_estimate(GLOBAL float* RESTRICT sums, GLOBAL const float* RESTRICT weights, int width,
+                                          int height, int pitch) {
+  FOR_PIXELS sums[AT] = VALUE;
+}
+
 // Only pixels from (left, top) on, and before (width, height), are written: samples that a caller lends get nothing but
 // the core of a tile. Pixel (0, 0) is sample `first`, rows are `stride` samples apart.
 KERNEL(FINISH_ITEMS) bm3d_finish_samples(GLOBAL const float* RESTRICT sums, GLOBAL const float* RESTRICT weights,

@@ -6,6 +6,7 @@ mod job;
 mod map;
 mod samples;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Sigma};
@@ -15,7 +16,7 @@ pub(crate) use job::{Guide, Shape, isoline_params, isoline_plan, nlm_params};
 pub use map::IsolineMap;
 pub(crate) use samples::bm3d_samples;
 
-use crate::device::{self, Backend, filter_planes, picture};
+use crate::device::{self, Backend, Samples, SamplesMut, picture};
 use crate::method::Method;
 use crate::noise::{measure, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
@@ -197,24 +198,13 @@ impl Denoiser {
         plan: &bm3d::Plan,
         control: &Control,
     ) -> Result<Vec<Plane>> {
-        let scale = 255.0 / frame.white();
-        let scaled: Vec<Plane>;
-        let mut views = frame.planes().to_vec();
-        // BM3D works on the 0..255 scale; 8-bit pictures are borrowed as they are.
-        if scale != 1.0 {
-            scaled = views.iter().map(|p| rescale(p.to_plane(), scale)).collect();
-            views = scaled.iter().map(Plane::view).collect();
-        }
-        let out = match (views.len(), color) {
-            (1, _) => filter_planes(&*self.backend, plan, &views, None, control)?,
-            (_, ColorMode::Independent) => views
-                .iter()
-                .enumerate()
-                .map(|(i, v)| Ok(self.backend.bm3d(plan, &[*v], &control.section(i, 3))?.remove(0)))
-                .collect::<Result<_>>()?,
-            (_, mode) => filter_planes(&*self.backend, plan, &views, Some(mode), control)?,
-        };
-        Ok(if scale == 1.0 { out } else { out.into_iter().map(|p| rescale(p, 1.0 / scale)).collect() })
+        // Borrowed where rows follow each other without gaps.
+        let rows: Vec<Cow<'_, [f32]>> = frame.planes().iter().map(PlaneView::contiguous).collect();
+        let from: Vec<Samples<'_>> = rows.iter().map(|p| Samples::F32(p)).collect();
+        let mut out: Vec<Plane> = rows.iter().map(|_| Plane::zeros(frame.width(), frame.height())).collect();
+        let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
+        bm3d_samples(&*self.backend, color, plan, frame.white(), &from, &mut to, control)?;
+        Ok(out)
     }
 }
 
@@ -228,9 +218,4 @@ fn shape(method: Method, frame: &FrameView<'_>, guide: Guide) -> Shape {
         // Only BM3D asks for it.
         range: if let Method::Bm3d(_) = method { frame.range() } else { (0.0, frame.white()) },
     }
-}
-
-fn rescale(mut plane: Plane, factor: f32) -> Plane {
-    plane.as_mut_slice().iter_mut().for_each(|v| *v *= factor);
-    plane
 }

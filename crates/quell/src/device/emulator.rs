@@ -146,7 +146,15 @@ impl Runtime for Emulator {
         );
         std::fs::write(&source, Self::source(program)).map_err(|e| failed("write", e))?;
         let mut compile = Command::new(&self.compiler);
-        compile.args(["-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-DQUELL_EMULATOR=1"]);
+        compile.args([
+            "-std=c++17",
+            "-O1",
+            "-w",
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-DQUELL_EMULATOR=1",
+        ]);
         compile.args(program.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
         let out = compile.arg("-o").arg(&file).arg(&source).output().map_err(|e| failed("c++", e))?;
         if !out.status.success() {
@@ -270,7 +278,7 @@ mod tests {
     crate::device::gpu::bm3d::conformance::suite! {
         shared(), first;
         groups_at_odd_sizes, groups_of_ties, pixels_at_odd_sizes, colour_channels_share_groups,
-        psnr_is_that_of_the_reference, samples_of_every_format, work_is_reported_and_can_be_stopped,
+        psnr_is_that_of_the_reference, samples_of_every_format, colours_are_those_of_the_host, work_is_reported_and_can_be_stopped,
     }
 
     mod nlm {
@@ -354,14 +362,14 @@ mod tests {
     /// From `from` to `to` in device memory, with gaps behind the rows; the same as by way of host memory.
     fn compare(gpu: &Gpu<Emulator>, from: &[SampleBuffer], to: SampleFormat, white: f32) {
         let (plan, control) = (plan(from.len()), Control::new());
-        let encoding = Encoding { white, color: None };
+        let encoding = Encoding { white, color: (from.len() == 3).then_some(ColorMode::Opp) };
         let mut want = vec![SampleBuffer::new(to, SIZE.0 * SIZE.1); from.len()];
         let (views, mut outs): (Vec<_>, Vec<_>) =
             (from.iter().map(|s| s.view()).collect(), want.iter_mut().map(|s| s.view_mut()).collect());
         gpu.bm3d_samples(&plan, &views, encoding, &mut outs, &control).unwrap();
 
-        let mut here: Vec<_> = from.iter().zip([3, 16]).map(|(s, gap)| Padded::filled(s, gap)).collect();
-        let mut there: Vec<_> = from.iter().zip([7, 0]).map(|(_, gap)| Padded::new(to, gap)).collect();
+        let mut here: Vec<_> = from.iter().zip([3, 16, 0]).map(|(s, gap)| Padded::filled(s, gap)).collect();
+        let mut there: Vec<_> = from.iter().zip([7, 0, 2]).map(|(_, gap)| Padded::new(to, gap)).collect();
         let places = |p: &mut [Padded]| p.iter_mut().map(Padded::place).collect::<Vec<_>>();
         gpu.bm3d_device(&plan, &places(&mut here), encoding, &places(&mut there), &control).unwrap();
         for (c, (got, want)) in there.iter().zip(&want).enumerate() {
@@ -386,6 +394,9 @@ mod tests {
             compare(gpu, &[samples(from, white, 1)], to, white);
         }
         compare(gpu, &[samples(U8, 255.0, 2), samples(U8, 255.0, 3)], U16, 255.0);
+        for (from, to, white) in [(U8, U8, 255.0), (U16, F32, 1023.0)] {
+            compare(gpu, &[2, 3, 4].map(|seed| samples(from, white, seed)), to, white);
+        }
     }
 
     #[test]
@@ -393,6 +404,8 @@ mod tests {
         let Some(tiled) = first(24) else { return };
         let picture = samples(SampleFormat::U16, 65535.0, 4);
         compare(&tiled, std::slice::from_ref(&picture), SampleFormat::U8, 65535.0);
+        let colors = [5, 6, 7].map(|seed| samples(SampleFormat::U8, 255.0, seed));
+        compare(&tiled, &colors, SampleFormat::U8, 255.0);
 
         let (plan, control) = (plan(1), Control::new());
         let encoding = Encoding { white: 65535.0, color: None };
@@ -434,7 +447,9 @@ mod tests {
         }
         assert!(matches!(run(good, None, &[]), Error::Shape(_)));
         let e = run(good, Some(ColorMode::Opp), &[good]);
-        assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("opp"), "{e}");
+        assert!(matches!(&e, Error::Shape(_)) && e.to_string().contains("3 channels"), "{e}");
+        let e = run(good, Some(ColorMode::Luma), &[good]);
+        assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("luma"), "{e}");
         plane.tight();
     }
 }

@@ -27,8 +27,8 @@ mod test_devices;
 pub use choice::{Device, Which};
 pub use gpu::notice::on_notice;
 pub use info::{DeviceInfo, Kind, Problem};
-pub(crate) use samples::filter_planes;
 pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
+pub(crate) use sequence::nothing_left;
 pub use sequence::{Input, Sequence, picture};
 
 use crate::bm3d::{self, Match, Plan};

@@ -1,5 +1,7 @@
 //! Samples as cameras, files and video have them: integers or floats, in host or in device memory.
 
+use std::borrow::Cow;
+
 use crate::bm3d::Plan;
 use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
@@ -345,9 +347,16 @@ pub(crate) fn by_conversion<B: Backend + ?Sized>(
 ) -> Result<()> {
     check_shape(plan, encoding, from, to)?;
     let scale = 255.0 / encoding.white;
-    let convert = |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(scale));
-    let planes = from.iter().map(convert).collect::<Result<Vec<Plane>>>()?;
-    let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
+    // Floats of the plan's own scale are taken as they are.
+    let floats: Vec<Cow<'_, [f32]>> = from
+        .iter()
+        .map(|s| match *s {
+            Samples::F32(v) if scale == 1.0 => Cow::Borrowed(v),
+            s => Cow::Owned(s.to_floats(scale)),
+        })
+        .collect();
+    let view = |p| PlaneView::new(plan.width, plan.height, plan.width, p);
+    let views = floats.iter().map(|p| view(p)).collect::<Result<Vec<PlaneView<'_>>>>()?;
     let out = filter_planes(backend, plan, &views, encoding.color, control)?;
     for (to, plane) in to.iter_mut().zip(&out) {
         to.store(plane.as_slice(), 1.0 / scale, encoding.white);
@@ -356,7 +365,7 @@ pub(crate) fn by_conversion<B: Backend + ?Sized>(
 }
 
 /// Runs a plan on planes of the 0..255 scale: on the channels as they are, or on colours in the space they ask for.
-pub(crate) fn filter_planes<B: Backend + ?Sized>(
+fn filter_planes<B: Backend + ?Sized>(
     backend: &B,
     plan: &Plan,
     planes: &[PlaneView<'_>],

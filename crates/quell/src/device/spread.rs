@@ -324,7 +324,7 @@ mod tests {
                 let got = spread.bm3d(&plan, &views, &Control::new()).unwrap();
                 for (got, want) in got.iter().zip(&want) {
                     let off = got.as_slice().iter().zip(want.as_slice()).map(|(a, b)| (a - b).abs());
-                    let off = off.fold(0.0, f32::max);
+                    let off = crate::metrics::largest(off);
                     assert!(off < ROUNDING, "{n} devices, steps {steps:?}: off by {off}");
                 }
             }

@@ -1,5 +1,7 @@
 //! One plane of samples, owned or borrowed.
 
+use std::borrow::Cow;
+
 use crate::{Error, Result};
 
 /// An owned plane of `f32` samples, rows one after the other.
@@ -119,6 +121,14 @@ impl<'a> PlaneView<'a> {
     pub fn band(&self, rows: std::ops::Range<usize>) -> Self {
         assert!(rows.start < rows.end && rows.end <= self.height, "rows {rows:?} of {}", self.height);
         Self { height: rows.len(), data: &self.data[rows.start * self.stride..], ..*self }
+    }
+
+    /// All samples in row order, copied only where there are gaps between the rows.
+    pub(crate) fn contiguous(&self) -> Cow<'a, [f32]> {
+        if self.stride == self.width {
+            return Cow::Borrowed(&self.data[..self.width * self.height]);
+        }
+        Cow::Owned(self.to_plane().data)
     }
 
     /// Copies the samples into a plane of their own.

@@ -29,6 +29,11 @@ pub struct Quality {
     pub channels: Vec<f64>,
 }
 
+/// The largest of some differences. Without NaN for `max` to swallow: a NaN is as far off as can be.
+pub(crate) fn largest(differences: impl IntoIterator<Item = f32>) -> f32 {
+    differences.into_iter().fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
+}
+
 /// Checks that two frames can be compared; returns the factor that brings `other` to the reference's white.
 fn comparable(reference: &FrameView<'_>, other: &FrameView<'_>) -> Result<f64> {
     let shape = |f: &FrameView<'_>| (f.width(), f.height(), f.channels());
@@ -46,4 +51,17 @@ fn comparable(reference: &FrameView<'_>, other: &FrameView<'_>) -> Result<f64> {
     reference.check_finite()?;
     other.check_finite()?;
     Ok(f64::from(reference.white()) / f64::from(other.white()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest;
+
+    #[test]
+    fn a_nan_is_far_off_wherever_it_stands() {
+        assert_eq!(largest([0.5, 2.0, 1.0]), 2.0);
+        assert_eq!(largest([f32::NAN, 1.0]), f32::INFINITY);
+        assert_eq!(largest([1.0, f32::NAN, 2.0]), f32::INFINITY);
+        assert_eq!(largest([]), 0.0);
+    }
 }

@@ -55,16 +55,17 @@ enum Unit {
 }
 
 /// Cuts the frames of a video into lanes. `sigma` is the noise of every plane in its own units, 0 for none; how it is
-/// correlated is found out from the `first` frame.
+/// correlated is found out from the `first` frame. Of methods that look at one frame only, `at_once` frames are in work.
 pub(super) fn lanes(
     denoiser: &Denoiser,
     format: &VideoFormat,
     first: &VideoFrame,
     sigma: &[f32],
+    at_once: usize,
 ) -> Result<Vec<Lane>> {
     let lane = |planes: Range<usize>, compared| {
         let noise = sigma[planes.start];
-        Lane::new(denoiser, format, planes, compared, noise)
+        Lane::new(denoiser, format, planes, compared, noise, at_once)
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
     let profile = match denoiser.spec.method {
@@ -165,7 +166,7 @@ fn whitened(
     let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
     let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma.known())?);
     let noise = whitening.sigma();
-    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise, 1)
 }
 
 fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
@@ -183,6 +184,7 @@ impl Lane {
         planes: Range<usize>,
         compared: Compared,
         noise: f32,
+        at_once: usize,
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
         let (guide, made) = match &compared {
@@ -211,7 +213,7 @@ impl Lane {
                 let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
                     bm3d_samples(&*backend, params.color, &plan, white, from, to, control)
                 };
-                Box::new(Single::new(filter))
+                Box::new(Single::new(filter, at_once)?)
             }
             Job::Isoline { plan, .. } => isoline_sequence(&*denoiser.backend, &plan)?,
         };

@@ -37,6 +37,8 @@ pub struct Stream {
     control: Control,
     latency: usize,
     source: Source,
+    /// Frames that are in work beyond the latency.
+    ahead: usize,
     /// Planned with the first frame that has noise.
     lanes: Vec<Lane>,
     sigma: Vec<f32>,
@@ -86,6 +88,7 @@ impl Denoiser {
             format,
             control,
             latency,
+            ahead: 0,
             lanes: Vec::new(),
             sigma: Vec::new(),
             waiting: 0,
@@ -99,7 +102,27 @@ impl Denoiser {
 impl Stream {
     /// Frames that have to follow a frame before it comes out.
     pub fn latency(&self) -> usize {
-        self.latency
+        self.latency + self.ahead
+    }
+
+    /// Lets this many more frames be in work before the first one comes out, which keeps a GPU busy
+    /// ([`lanes`](crate::device::Backend::lanes) says how many are worth it); the latency grows by as many. Only methods
+    /// that look at one frame at a time make use of it, and only before the first frame.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Layout, VideoFormat, bm3d::Profile};
+    ///
+    /// let format = VideoFormat::with_bits(32, 24, Layout::Grey, 8)?;
+    /// let stream = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?.stream(format)?.ahead(2);
+    /// assert_eq!(stream.latency(), 2);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    #[must_use]
+    pub fn ahead(mut self, frames: usize) -> Self {
+        if matches!(self.denoiser.spec.method, Method::Bm3d(_)) && self.lanes.is_empty() {
+            self.ahead = frames;
+        }
+        self
     }
 
     /// What all frames have in common.
@@ -128,7 +151,7 @@ impl Stream {
         } else {
             self.spare.push(frame);
         }
-        let due = self.waiting > self.latency;
+        let due = self.waiting > self.latency();
         let out = if due { self.pull()? } else { None };
         self.failed = false;
         Ok(out)
@@ -170,7 +193,11 @@ impl Stream {
             return Ok(());
         };
         let nothing = sigma.iter().all(|s| *s == 0.0) && self.denoiser.spec.correlation.is_none();
-        let made = if nothing { Vec::new() } else { lanes(&self.denoiser, &self.format, first, &sigma)? };
+        let made = if nothing {
+            Vec::new()
+        } else {
+            lanes(&self.denoiser, &self.format, first, &sigma, 1 + self.ahead)?
+        };
         // What is in the old lanes comes out of them.
         while self.waiting > self.done.len() {
             let frame = self.filtered()?;

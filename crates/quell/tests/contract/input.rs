@@ -85,3 +85,16 @@ fn impossible_noise_is_refused_by_name() {
         assert!(strength.to_string().starts_with("strength = "), "{strength}");
     }
 }
+
+#[test]
+fn planes_that_do_not_fit_the_plan_are_an_error() {
+    use quell::device::{Backend, DeviceOptions, cpu::Cpu};
+    let cpu = Cpu::new(DeviceOptions::default()).unwrap();
+    let plan = quell::bm3d::Plan::new(&Profile::Fast.params(20.0), 20, 16, &[20.0]).unwrap();
+    let (good, wide) = (picture(20, 16, 20.0, 1), picture(21, 16, 20.0, 1));
+    let run = |planes: &[PlaneView<'_>]| cpu.bm3d(&plan, planes, &quell::Control::new());
+    assert!(run(&[good.view()]).is_ok());
+    for planes in [&[][..], &[wide.view()], &[good.view(), good.view()]] {
+        assert!(matches!(run(planes), Err(Error::Shape(_))));
+    }
+}

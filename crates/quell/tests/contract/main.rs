@@ -7,6 +7,7 @@ mod check;
 mod common;
 mod conformance;
 mod control;
+mod goldens;
 mod input;
 mod isoline;
 mod isoline_frames;

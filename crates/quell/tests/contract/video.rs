@@ -63,7 +63,8 @@ fn floats(format: &VideoFormat, frame: &VideoFrame, plane: usize) -> Plane {
 fn off(got: &SampleBuffer, want: &Plane, white: f32) -> f32 {
     let got = got.view().to_floats(1.0);
     let pairs = got.iter().zip(want.as_slice());
-    pairs.map(|(g, w)| ((g - w.clamp(0.0, white)).abs() - 0.5).max(0.0)).fold(0.0, f32::max) * 255.0 / white
+    let beyond = pairs.map(|(g, w)| (g - w.clamp(0.0, white)).abs() - 0.5);
+    beyond.fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) }) * 255.0 / white
 }
 
 #[test]

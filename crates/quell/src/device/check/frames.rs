@@ -3,6 +3,7 @@
 use super::picture::{clean, noisy};
 use crate::device::sequence::Window;
 use crate::device::{Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::metrics::largest;
 use crate::{Control, Plane, PlaneView, Result};
 
 /// A video.
@@ -74,13 +75,17 @@ pub(super) fn worst(got: &[Vec<SampleBuffer>], want: &[Vec<Plane>], white: f32) 
         let step = if got.view().format() == SampleFormat::F32 { 0.0 } else { 0.5 };
         let difference = |(i, want): (usize, &f32)| {
             let want = if step > 0.0 { want.clamp(0.0, white) } else { *want };
-            ((got.view().get(i) - want).abs() - step).max(0.0) * scale
+            beyond(got.view().get(i) - want, step) * scale
         };
-        let differences = want.as_slice().iter().enumerate().map(difference);
-        differences.fold(0.0f32, |m, d| if d.is_nan() { f32::INFINITY } else { m.max(d) })
+        largest(want.as_slice().iter().enumerate().map(difference))
     };
-    let pairs = got.iter().flatten().zip(want.iter().flatten());
-    pairs.map(off).fold(0.0, f32::max)
+    largest(got.iter().flatten().zip(want.iter().flatten()).map(off))
+}
+
+/// How far a difference goes beyond what is allowed; NaN stays NaN, which `max` would make nothing of.
+fn beyond(difference: f32, allowed: f32) -> f32 {
+    let off = difference.abs() - allowed;
+    if off <= 0.0 { 0.0 } else { off }
 }
 
 fn samples(planes: &[SampleBuffer]) -> Vec<Samples<'_>> {
@@ -94,4 +99,22 @@ pub(super) fn floats((w, h): (usize, usize), frames: &[Vec<SampleBuffer>]) -> Re
 
 pub(super) fn views(frames: &[Vec<Plane>]) -> Vec<Vec<PlaneView<'_>>> {
     frames.iter().map(|f| f.iter().map(Plane::view).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_no_number_is_as_far_off_as_can_be() {
+        let want = vec![vec![Plane::from_vec(2, 1, vec![10.0, 20.0]).unwrap()]];
+        let got = |v: [f32; 2]| vec![vec![SampleBuffer::F32(v.to_vec())]];
+        assert_eq!(worst(&got([10.0, 20.5]), &want, 255.0), 0.5);
+        assert_eq!(worst(&got([f32::NAN, 20.0]), &want, 255.0), f32::INFINITY);
+        assert_eq!(worst(&got([10.0, f32::NAN]), &want, 255.0), f32::INFINITY);
+        let nan = vec![vec![Plane::from_vec(2, 1, vec![f32::NAN, 20.0]).unwrap()]];
+        let whole = vec![vec![SampleBuffer::U8(vec![10, 20])]];
+        assert_eq!(worst(&whole, &want, 255.0), 0.0);
+        assert_eq!(worst(&whole, &nan, 255.0), f32::INFINITY);
+    }
 }

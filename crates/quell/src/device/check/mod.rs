@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::cpu::Cpu;
 use super::{Backend, DeviceOptions, Encoding, SampleBuffer, SamplesMut, samples};
 use crate::bm3d::{Match, Plan, Shrink, grid, reference};
+use crate::metrics::largest;
 use crate::{Control, Error, Plane, PlaneView, Result};
 use cases::{Case, Yardstick};
 
@@ -381,9 +382,7 @@ fn pairs<'a>(a: &'a [Plane], b: &'a [Plane]) -> impl Iterator<Item = (f32, f32)>
 
 /// Largest difference; NaN is as far as can be.
 fn worst(a: &[Plane], b: &[Plane]) -> f32 {
-    pairs(a, b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
+    largest(pairs(a, b).map(|(a, b)| (a - b).abs()))
 }
 
 /// In dB, over all planes.

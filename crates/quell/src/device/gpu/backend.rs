@@ -1,15 +1,14 @@
 //! The GPU as a device that carries out plans: planes, samples as they are stored, measurements.
 
-use std::ops::Range;
-
-use super::bm3d::{Format, HALF_RANGE, SLOTS, Scale, Sink, Source, TensorFilter, planes_sink, planes_source};
+use super::bm3d::source::{planes_sink, planes_source, samples_sink, samples_source, stored_as};
+use super::bm3d::{Format, Front, SLOTS, TensorFilter};
 use super::{Gpu, Runtime};
 use crate::bm3d::{Match, Plan};
 use crate::device::samples::{by_conversion, check_shape};
 use crate::device::{
     Backend, DeviceInfo, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
 };
-use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
+use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 impl From<SampleFormat> for Format {
     fn from(format: SampleFormat) -> Self {
@@ -32,8 +31,7 @@ impl<R: Runtime> Backend for Gpu<R> {
 
     fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
         let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
-        let scale = Scale { factor: 1.0, white: 255.0 };
-        self.run(plan, &planes_source(noisy), &mut planes_sink(&mut out), scale, control)?;
+        self.run(plan, &planes_source(noisy), &mut planes_sink(&mut out), Front::CHANNELS, control)?;
         Ok(out)
     }
 
@@ -45,39 +43,16 @@ impl<R: Runtime> Backend for Gpu<R> {
         to: &mut [SamplesMut<'_>],
         control: &Control,
     ) -> Result<()> {
-        // Colours are converted here, and so are planes of different types.
+        // Planes of different types are converted here, and what is left of colours whose luma alone is filtered.
         let mixed = from.windows(2).any(|p| p[0].format() != p[1].format())
             || to.windows(2).any(|p| p[0].format() != p[1].format());
-        if encoding.color.is_some() || mixed {
+        if encoding.color == Some(ColorMode::Luma) || mixed {
             return by_conversion(self, plan, from, encoding, to, control);
         }
         check_shape(plan, encoding, from, to)?;
-        let (Some(first), Some(last)) = (from.first(), to.first()) else { return Ok(()) };
-        let width = plan.width;
-        let scale = scale(encoding);
-        let source = samples_source(from, first.format().into(), width, scale);
-        let format = last.format().into();
-        let row = |c: usize, y: usize, x: Range<usize>, from: &[u8]| {
-            let at = y * width + x.start;
-            match &mut to[c] {
-                SamplesMut::U8(to) => to[at..][..from.len()].copy_from_slice(from),
-                SamplesMut::U16(to) => {
-                    let from = from.as_chunks().0;
-                    to[at..][..from.len()]
-                        .iter_mut()
-                        .zip(from)
-                        .for_each(|(to, &v)| *to = u16::from_ne_bytes(v));
-                }
-                SamplesMut::F32(to) => {
-                    let from = from.as_chunks().0;
-                    to[at..][..from.len()]
-                        .iter_mut()
-                        .zip(from)
-                        .for_each(|(to, &v)| *to = f32::from_ne_bytes(v));
-                }
-            }
-        };
-        self.run(plan, &source, &mut Sink { format, row: Box::new(row) }, scale, control)
+        let (front, format) = (front(encoding), to.first().map_or(SampleFormat::F32, SamplesMut::format));
+        let source = samples_source(from, stored_as(from, front), plan.width, front);
+        self.run(plan, &source, &mut samples_sink(to, format.into(), plan.width), front, control)
     }
 
     fn bm3d_device(
@@ -88,7 +63,7 @@ impl<R: Runtime> Backend for Gpu<R> {
         to: &[DeviceSamples],
         control: &Control,
     ) -> Result<()> {
-        self.run_lent(plan, from, encoding, to, scale(encoding), control)
+        self.run_lent(plan, from, to, front(encoding), control)
     }
 
     fn bm3d_timed(
@@ -98,23 +73,12 @@ impl<R: Runtime> Backend for Gpu<R> {
         encoding: Encoding,
         repeat: usize,
     ) -> Result<Timing> {
-        let scale = scale(encoding);
-        Ok(match encoding.color {
-            None => {
-                let format = from.first().map_or(SampleFormat::F32, Samples::format).into();
-                self.timed(plan, &samples_source(from, format, plan.width, scale), scale, repeat)?
-            }
-            Some(mode) => {
-                let convert =
-                    |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(scale.factor));
-                let planes = from.iter().map(convert).collect::<Result<Vec<Plane>>>()?;
-                let channels = mode.forward(&planes.iter().map(Plane::view).collect::<Vec<_>>());
-                let views: Vec<_> = channels.iter().take(plan.channels()).map(Plane::view).collect();
-                let scale = Scale { factor: 1.0, white: 255.0 };
-                self.timed(plan, &planes_source(&views), scale, repeat)?
-            }
+        let front = front(encoding);
+        if front.color == Some(ColorMode::Luma) {
+            return Err(Error::Unsupported("luma alone is timed as grey".into()));
         }
-        .into())
+        let format = from.first().map_or(SampleFormat::F32, Samples::format).into();
+        Ok(self.timed(plan, &samples_source(from, format, plan.width, front), front, repeat)?.into())
     }
 
     fn bm3d_wiener(
@@ -164,32 +128,6 @@ impl<R: Runtime> Backend for Gpu<R> {
     }
 }
 
-fn scale(encoding: Encoding) -> Scale {
-    Scale { factor: 255.0 / encoding.white, white: encoding.white }
-}
-
-/// Samples as the device reads them.
-fn samples_source<'a>(from: &'a [Samples<'a>], format: Format, width: usize, scale: Scale) -> Source<'a> {
-    let row = move |c: usize, y: usize, x: Range<usize>, to: &mut [u8]| {
-        let at = y * width + x.start;
-        match from[c] {
-            Samples::U8(from) => to.copy_from_slice(&from[at..][..to.len()]),
-            Samples::U16(from) => {
-                let to = to.as_chunks_mut().0;
-                to.iter_mut().zip(&from[at..]).for_each(|(to, v)| *to = v.to_ne_bytes());
-            }
-            Samples::F32(from) => {
-                let to = to.as_chunks_mut().0;
-                to.iter_mut().zip(&from[at..]).for_each(|(to, v)| *to = v.to_ne_bytes());
-            }
-        }
-    };
-    let fits = |v: &f32| HALF_RANGE.contains(&(v * scale.factor));
-    // Integers lie between black and white, unless white is set lower than their range.
-    let halves = from.iter().all(|s| match s {
-        Samples::U8(_) => fits(&255.0),
-        Samples::U16(v) => fits(&65535.0) || v.iter().all(|&v| fits(&v.into())),
-        Samples::F32(v) => v.iter().all(fits),
-    });
-    Source { format, halves, row: Box::new(row) }
+fn front(encoding: Encoding) -> Front {
+    Front { factor: 255.0 / encoding.white, white: encoding.white, color: encoding.color }
 }

@@ -1,7 +1,7 @@
 //! Programs that are built, kept for the next picture.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{GpuError, GpuResult, Program, Runtime};
 
@@ -27,8 +27,10 @@ impl<R: Runtime> Loaded<R> {
     }
 }
 
-/// Every program built so far.
-pub(crate) struct Library<R: Runtime>(Mutex<HashMap<Program, Arc<Loaded<R>>>>);
+/// Every program built so far, or being built.
+pub(crate) struct Library<R: Runtime>(Mutex<HashMap<Program, Entry<R>>>);
+
+type Entry<R> = Arc<Mutex<Option<Arc<Loaded<R>>>>>;
 
 impl<R: Runtime> Default for Library<R> {
     fn default() -> Self {
@@ -46,9 +48,10 @@ impl<R: Runtime> Library<R> {
         local: usize,
         tables: Option<&[f32]>,
     ) -> GpuResult<Arc<Loaded<R>>> {
-        // Others wait while one builds: they mostly want the same program.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = all.get(&program) {
+        let entry = lock(&self.0).entry(program.clone()).or_default().clone();
+        // Others that want the same program wait while one builds it; other programs are built at the same time.
+        let mut entry = lock(&entry);
+        if let Some(loaded) = &*entry {
             return Ok(loaded.clone());
         }
         let module = runtime.build(&program)?;
@@ -56,9 +59,13 @@ impl<R: Runtime> Library<R> {
         let kernels = kernels.collect::<GpuResult<_>>()?;
         let tables = tables.map(|t| upload(runtime, t)).transpose()?;
         let loaded = Arc::new(Loaded { kernels, tables, _module: module });
-        all.insert(program, loaded.clone());
+        *entry = Some(loaded.clone());
         Ok(loaded)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A buffer with these numbers.

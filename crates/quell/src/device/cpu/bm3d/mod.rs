@@ -15,12 +15,12 @@ mod variance;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pool::Pool;
-use super::schedule::in_order;
+use super::schedule::{Part, in_order};
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan};
-use crate::{Control, Plane, PlaneView, Result};
-use aggregate::{Aggregate, Estimate};
+use crate::{Control, Error, Plane, PlaneView, Result};
+use aggregate::{Estimate, strips};
 use matching::{Groups, MatchUnit, Window};
 use unit::{Rect, Source, Unit, touching, units};
 
@@ -43,6 +43,10 @@ struct Scratch {
 /// Runs the plan on the channels of a picture, tile by tile.
 pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
+    if noisy.len() != plan.channels() || noisy.iter().any(|p| (p.width(), p.height()) != (w, h)) {
+        let n = plan.channels();
+        return Err(Error::Shape(format!("the plan is for {n} planes of {w} x {h} pixels, not for these")));
+    }
     let tiles = tiles(cpu.tile, w, h);
     let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
     let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();
@@ -131,23 +135,25 @@ fn run_pass(
 ) -> Result<Vec<Plane>> {
     let Stage { pass, area, units } = stage;
     let name = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
-    let mut aggregate = Aggregate::new(area.clone(), noisy.len(), units);
+    let mut planes: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(area.width(), area.height())).collect();
+    let parts = strips(area, &mut planes, units).into_iter().map(|strip| {
+        let items = (0..units.len()).filter(|&i| strip.takes(units[i])).collect();
+        Part::new(strip, items)
+    });
     in_order(
         units.len(),
+        &parts.collect::<Vec<_>>(),
         || cpu.bm3d.scratch.borrow(),
         |i, scratch| {
             progress.control.check()?;
-            let mut out = cpu.bm3d.estimates.take();
+            let mut out = cpu.bm3d.estimates.borrow();
             estimate(cpu.level, pass, units[i], noisy, basic, scratch, &mut out);
+            progress.step(name);
             Ok(out)
         },
-        |i, estimate| {
-            aggregate.add(units[i], &estimate, units.get(i + 1).copied());
-            cpu.bm3d.estimates.give(estimate);
-            progress.step(name);
-        },
+        |strip, i, next, estimate| strip.add(units[i], estimate, next.map(|i| units[i])),
     )?;
-    Ok(aggregate.finish())
+    Ok(planes)
 }
 
 /// Match, filter and aggregate one unit.

@@ -14,7 +14,7 @@ use super::grid::Grid;
 use super::samples::Mirrored;
 use super::tile::{Job, Pairing, Scratch};
 use crate::device::cpu::pool::Pool;
-use crate::device::cpu::schedule::in_order;
+use crate::device::cpu::schedule::{self, in_order};
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
 use crate::device::cpu::{Cpu, Level};
 use crate::device::sequence::{Window, nothing_left};
@@ -72,7 +72,8 @@ impl NlmSequence {
     }
 
     /// Does something to every tile on all threads; the results come in order.
-    fn tiles(&self, task: Task, steps: &Steps<'_>, mut merge: impl FnMut(Part<'_>) + Send) -> Result<()> {
+    fn tiles(&self, task: Task, steps: &Steps<'_>, merge: impl FnMut(Part<'_>) + Send) -> Result<()> {
+        let whole = [schedule::Part::new(merge, (0..self.grid.len()).collect())];
         let work = |i: usize, scratch: &mut Scratch| {
             let tile = TileWork { sequence: self, task, index: i, scratch, control: steps.control };
             dispatch(self.level, tile)
@@ -80,9 +81,10 @@ impl NlmSequence {
         self.pool.install(|| {
             in_order(
                 self.grid.len(),
+                &whole,
                 || self.scratch.borrow(),
                 |i, scratch| work(i, scratch),
-                |i, planes| {
+                |merge, i, _, planes| {
                     let tile = self.grid.tile(i);
                     for (j, row) in planes.chunks_exact(tile.columns).enumerate() {
                         let (plane, y) = (j / tile.rows, tile.y + j % tile.rows);

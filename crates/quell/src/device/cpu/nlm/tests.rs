@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::device::cpu::{Cpu, Level};
 use crate::device::{Backend, DeviceOptions, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, check};
+use crate::metrics::largest;
 use crate::nlm::reference::{self, Views};
 use crate::nlm::{Params, Plan, Profile};
 use crate::{Cancel, Control, Error, Plane, PlaneView};
@@ -87,9 +88,9 @@ fn worst_below(limit: f32, plan: &Plan, frames: &[Vec<f32>], got: &[Vec<f32>]) -
     let off = |(t, got): (usize, &Vec<f32>)| {
         let want = reference::run(plan, &views, t).remove(0);
         let pairs = got.iter().zip(want.as_slice()).filter(|(_, want)| **want < limit);
-        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, |m, d| if d >= 0.0 { f32::max(m, d) } else { f32::NAN })
+        largest(pairs.map(|(a, b)| (a - b).abs()))
     };
-    got.iter().enumerate().map(off).fold(0.0, f32::max)
+    largest(got.iter().enumerate().map(off))
 }
 
 #[test]

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::tensor::TensorFilter;
-use super::{Format, Scale, Sink, Source};
+use super::{Format, Front, Sink, Source};
 use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
-use crate::device::Backend;
 use crate::device::gpu::{Gpu, Runtime};
+use crate::device::samples::by_conversion;
+use crate::device::{Backend, Encoding, Samples, SamplesMut};
 use crate::transform::Transform;
-use crate::{Cancel, Control, Error, Frame, Plane, PlaneView, metrics};
+use crate::{Cancel, ColorMode, Control, Error, Frame, Plane, PlaneView, metrics};
 
 /// Grey levels, over both passes: a coefficient within rounding of its threshold may fall on the other side.
 const TOLERANCE: f32 = 0.05;
@@ -59,8 +60,7 @@ fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
 /// Largest difference of two planes; a NaN is as far as can be.
 fn worst(a: &Plane, b: &Plane) -> f32 {
     assert_eq!((a.width(), a.height()), (b.width(), b.height()));
-    let differences = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).abs());
-    differences.fold(0.0, |m, d| if d.is_nan() { f32::INFINITY } else { d.max(m) })
+    metrics::largest(a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).abs()))
 }
 
 fn rms(a: &Plane, b: &Plane) -> f64 {
@@ -382,8 +382,8 @@ pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
                 out[(y * w + x.start) * n..(y * w + x.end) * n].copy_from_slice(from)
             }),
         };
-        let scale = Scale { factor: 255.0 / white, white };
-        gpu.run(&plan, &source, &mut sink, scale, &Control::new()).unwrap();
+        let front = Front { factor: 255.0 / white, white, color: None };
+        gpu.run(&plan, &source, &mut sink, front, &Control::new()).unwrap();
         drop(sink);
         out
     };
@@ -416,6 +416,41 @@ pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
             let want = if format == Format::F32 { want } else { want.clamp(0.0, white) };
             assert!((got - want).abs() <= slack, "{format:?} with white {white}: {got} and {want}");
             assert!(format == Format::F32 || got.fract() == 0.0);
+        }
+    }
+}
+
+/// The device's own conversion of colours against that of the host, on one device: the first channel has the same bits, so
+/// that the groups are the same, and nothing but the last rounding differs.
+pub(crate) fn colours_are_those_of_the_host<R: Runtime>(gpu: &Gpu<R>) {
+    let (w, h) = (45, 38);
+    for (mode, white, beyond) in
+        [(ColorMode::Opp, 255.0, false), (ColorMode::YCbCr, 1.0, false), (ColorMode::Opp, 255.0, true)]
+    {
+        let sigma = mode.noise_gain().map(|g| 25.0 * g as f32);
+        let plan = Plan::new(&small(), w, h, &sigma).unwrap();
+        let plane =
+            |c: u32| picture(w, h, 25.0, 20 + c).as_slice().iter().map(|v| v * white / 255.0).collect();
+        let mut rgb: Vec<Vec<f32>> = (0..3).map(plane).collect();
+        if beyond {
+            // Chroma that halves are not precise enough for.
+            (rgb[0][700], rgb[2][700]) = (380.0, -120.0);
+        }
+        let from: Vec<Samples<'_>> = rgb.iter().map(|p| Samples::F32(p)).collect();
+        let encoding = Encoding { white, color: Some(mode) };
+        let go = |on_device: bool| {
+            let mut out = vec![vec![0.0; w * h]; 3];
+            let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p)).collect();
+            if on_device {
+                gpu.bm3d_samples(&plan, &from, encoding, &mut to, &Control::new()).unwrap();
+            } else {
+                by_conversion(gpu, &plan, &from, encoding, &mut to, &Control::new()).unwrap();
+            }
+            out
+        };
+        for (got, want) in go(true).iter().flatten().zip(go(false).iter().flatten()) {
+            let off = (got - want).abs() * 255.0 / white;
+            assert!(off < 1e-3, "{mode:?}, white {white}, beyond {beyond}: {got} and {want}");
         }
     }
 }
@@ -467,8 +502,7 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
     let noisy = picture(64, 48, 25.0, 1);
     let plan = Plan::new(&Profile::Fast.params(25.0), 64, 48, &[25.0]).unwrap();
     let views = [noisy.view()];
-    let times =
-        gpu.timed(&plan, &super::planes_source(&views), Scale { factor: 1.0, white: 255.0 }, 3).unwrap();
+    let times = gpu.timed(&plan, &super::planes_source(&views), Front::CHANNELS, 3).unwrap();
     assert_eq!(times.total.len(), 3);
     let names: Vec<_> = times.stages.iter().map(|(n, _)| *n).collect();
     assert!(
@@ -506,7 +540,7 @@ macro_rules! suite {
             pixels_of_every_profile, pixels_at_odd_sizes, pixels_at_every_step, pixels_of_every_transform,
             pixels_of_every_group, pixels_with_exact_variances, pixels_with_every_weight_and_window,
             colour_channels_share_groups, patches_differ_between_passes, psnr_is_that_of_the_reference,
-            samples_of_every_format, prefilters_are_refused_by_name, work_is_reported_and_can_be_stopped,
+            samples_of_every_format, colours_are_those_of_the_host, prefilters_are_refused_by_name, work_is_reported_and_can_be_stopped,
             threads_share_the_device, stages_are_timed,
         }
     };

@@ -2,9 +2,11 @@
 //! where that is decided.
 
 use std::sync::Arc;
+use std::thread::ScopedJoinHandle;
 
 use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
 use super::tensor::{TensorFilter, TensorMatch};
+use crate::ColorMode;
 use crate::bm3d::{PassPlan, Plan};
 use crate::device::gpu::library::{Library, Loaded, upload};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
@@ -12,9 +14,8 @@ use crate::device::gpu::{GpuError, GpuResult, Runtime};
 /// The kernels of a plan.
 pub(crate) struct Kernels<R: Runtime> {
     pub(crate) planes: PlaneFormat,
+    /// Of samples that are channels, or of colours.
     pub(crate) ingest: Arc<Loaded<R>>,
-    /// Of pilots that the caller brings, and of floats in general.
-    pub(crate) ingest_float: Arc<Loaded<R>>,
     pub(crate) passes: Vec<PassKernels<R>>,
 }
 
@@ -96,31 +97,53 @@ impl<R: Runtime> Filter<R> {
 }
 
 impl<R: Runtime> Kernels<R> {
-    /// Builds what is not built yet. `halves`: all samples are precise enough as halves.
+    /// Builds what is not built yet. `halves`: all samples are precise enough as halves; `color`: they are red, green and
+    /// blue, and the channels are those of this space.
     pub(crate) fn new(
         runtime: &R,
         library: &Library<R>,
         plan: &Plan,
         (from, to): (Format, Format),
         halves: bool,
+        color: Option<ColorMode>,
     ) -> GpuResult<Self> {
         // Half planes are for plans that the tensor kernels filter from end to end.
         let tensor = plan.passes.iter().all(|pass| TensorFilter::new(pass, runtime.limits()).is_some());
         let planes = if tensor && halves { PlaneFormat::Half } else { PlaneFormat::Float };
         let get = |p| library.get(runtime, p, 0, None);
-        let passes = plan.passes.iter().map(|pass| {
-            Ok(PassKernels {
-                norms: get(program::norms(pass))?,
-                matching: Matching::new(runtime, library, pass)?,
-                filter: Filter::new(runtime, library, pass, planes)?,
-                finish: get(program::finish(pass, to, planes))?,
-            })
-        });
-        Ok(Self {
-            planes,
-            ingest: get(program::ingest(from, planes))?,
-            ingest_float: get(program::ingest(Format::F32, planes))?,
-            passes: passes.collect::<GpuResult<_>>()?,
+        let ingest = match color {
+            Some(mode) => program::color((from, to), planes, mode),
+            None => program::ingest(from, planes),
+        };
+        // What has to be compiled is compiled at once. Threads of their own: those of a pool might take up other pictures
+        // while they wait, and wait for these kernels.
+        std::thread::scope(|threads| {
+            let ingest = threads.spawn(|| get(ingest));
+            let passes: Vec<_> = plan
+                .passes
+                .iter()
+                .map(|pass| {
+                    let norms = threads.spawn(move || get(program::norms(pass)));
+                    let matching = threads.spawn(move || Matching::new(runtime, library, pass));
+                    let filter = threads.spawn(move || Filter::new(runtime, library, pass, planes));
+                    let finish = threads.spawn(move || get(program::finish(pass, to, planes)));
+                    (norms, matching, filter, finish)
+                })
+                .collect();
+            let passes = passes.into_iter().map(|(norms, matching, filter, finish)| {
+                Ok(PassKernels {
+                    norms: joined(norms)?,
+                    matching: joined(matching)?,
+                    filter: joined(filter)?,
+                    finish: joined(finish)?,
+                })
+            });
+            let passes = passes.collect::<GpuResult<_>>();
+            Ok(Self { planes, ingest: joined(ingest)?, passes: passes? })
         })
     }
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, GpuResult<T>>) -> GpuResult<T> {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -2,14 +2,14 @@
 
 use super::geometry::{MARGIN, Region, Tile};
 use super::kernels::Kernels;
-use super::pass::{self, Scale, Steps, TileRun};
+use super::pass::{self, Front, Steps, TileRun};
 use super::{Format, LEAST_TILE, check};
 use crate::bm3d::Plan;
 use crate::device::gpu::clock::Clock;
 use crate::device::gpu::{Gpu, Runtime, Stop};
 use crate::device::samples::no_device_memory;
-use crate::device::{DeviceSamples, Encoding, SampleFormat};
-use crate::{Control, Error, Result};
+use crate::device::{DeviceSamples, SampleFormat};
+use crate::{ColorMode, Control, Error, Result};
 
 /// Memory of the caller that the samples of one tile come from and go to, channel by channel.
 pub(crate) struct Lent<R: Runtime> {
@@ -56,24 +56,21 @@ impl<R: Runtime> Gpu<R> {
         &self,
         plan: &Plan,
         from: &[DeviceSamples],
-        encoding: Encoding,
         to: &[DeviceSamples],
-        scale: Scale,
+        front: Front,
         control: &Control,
     ) -> Result<()> {
         let refuse = |what: &str| Err(Error::Unsupported(format!("{}: {what}", self.runtime.name())));
         if from.first().is_some_and(|s| self.runtime.borrow(s, 0, 0).is_none()) {
             return Err(no_device_memory(&self.info.name));
         }
-        if let Some(mode) = encoding.color {
-            return refuse(&format!(
-                "a picture in device memory cannot be filtered in the colour space {}; use independent, or samples in \
-                 host memory",
-                mode.name()
-            ));
+        if front.color == Some(ColorMode::Luma) {
+            return refuse(
+                "luma alone of a picture in device memory is not offered; use samples in host memory",
+            );
         }
         check_planes(plan, from, to)?;
-        check(plan)?;
+        check(plan, front)?;
         let (Some(first), Some(last)) = (from.first(), to.first()) else { return Ok(()) };
         let mixed = |s: &[DeviceSamples]| s.windows(2).any(|p| p[0].format() != p[1].format());
         if mixed(from) || mixed(to) {
@@ -94,8 +91,8 @@ impl<R: Runtime> Gpu<R> {
                               tile; this one takes several";
                 return refuse(reason).map_err(Stop::Error);
             }
-            let kernels = self.kernels(plan, formats, halves)?;
-            self.lent_tiles(plan, &kernels, tiles, from, to, scale, control)
+            let kernels = self.kernels(plan, formats, halves, front.color)?;
+            self.lent_tiles(plan, &kernels, tiles, from, to, front, control)
         })
     }
 
@@ -107,7 +104,7 @@ impl<R: Runtime> Gpu<R> {
         tiles: &[Tile],
         from: &[DeviceSamples],
         to: &[DeviceSamples],
-        scale: Scale,
+        front: Front,
         control: &Control,
     ) -> Result<(), Stop> {
         let lent = tiles.iter().map(|t| Lent::new(&*self.runtime, from, to, t)).collect::<Option<Vec<_>>>();
@@ -120,9 +117,9 @@ impl<R: Runtime> Gpu<R> {
         for (tile, lent) in tiles.iter().zip(&lent) {
             let mut run = TileRun {
                 lent: Some(lent),
-                ..TileRun::new(&*self.runtime, kernels, plan, &tile.region, &mut slot)
+                ..TileRun::new(&*self.runtime, kernels, plan, &tile.region, &mut slot, front)
             };
-            if let Err(stop) = run_tile(&mut run, scale, &mut steps) {
+            if let Err(stop) = run_tile(&mut run, &mut steps) {
                 // Whatever is still queued reads and writes the caller's memory; after an error nothing is.
                 let _ = self.runtime.finish(&slot.queue);
                 slot.discard();
@@ -133,12 +130,12 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-fn run_tile<R: Runtime>(run: &mut TileRun<'_, R>, scale: Scale, steps: &mut Steps<'_>) -> Result<(), Stop> {
+fn run_tile<R: Runtime>(run: &mut TileRun<'_, R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
     run.allocate(0)?;
     let mut clock = Clock::off();
     // The formats are those of the kernels; they only say how much is copied, and nothing is.
-    run.ingest(Format::U8, scale, &mut clock)?;
-    run.passes(0, Format::U8, scale, &mut clock, steps)?;
+    run.ingest(Format::U8, &mut clock)?;
+    run.passes(0, Format::U8, &mut clock, steps)?;
     run.runtime.finish(&run.slot.queue)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! BM3D on a GPU: the stages and the memory between them, once for every runtime.
 
+mod color;
 #[cfg(all(test, feature = "cuda"))]
 mod compile_tests;
 #[cfg(test)]
@@ -10,27 +11,28 @@ mod lent;
 mod pass;
 pub(crate) mod program;
 mod slot;
+pub(crate) mod source;
 mod tensor;
 #[cfg(all(test, feature = "emulator"))]
 mod tensor_tests;
 
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::bm3d::{Match, PassPlan, Plan};
 use crate::device::LEAST_TILE;
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::clock::{Clock, Times, measure};
 use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop};
 use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
-pub(super) use pass::Scale;
+pub(super) use pass::Front;
 use pass::{Band, Steps, TileRun};
 pub(crate) use program::Format;
 pub(super) use slot::SLOTS;
 use slot::Slots;
-pub(super) use tensor::{HALF_RANGE, TensorFilter};
+use source::{Sink, Source, planes_sink, planes_source};
+pub(super) use tensor::TensorFilter;
 
 /// Pixels of a tile, at most: offsets inside a plane are 32-bit, and nothing gets faster beyond this.
 const TILE_PIXELS: usize = 64 << 20;
@@ -54,39 +56,27 @@ struct KernelsKey {
     passes: Vec<PassPlan>,
     formats: (Format, Format),
     halves: bool,
+    color: Option<ColorMode>,
 }
 
 /// Plans whose kernels are remembered.
 const RECENT: usize = 8;
 
-type RowIn<'a> = dyn Fn(usize, usize, Range<usize>, &mut [u8]) + 'a;
-type RowOut<'a> = dyn FnMut(usize, usize, Range<usize>, &[u8]) + 'a;
-
-/// Samples of a picture, row by row, as they go to the device.
-pub(crate) struct Source<'a> {
-    pub(crate) format: Format,
-    /// All samples are precise enough as halves.
-    pub(crate) halves: bool,
-    /// Copies samples `x` of row `y` of a channel.
-    pub(crate) row: Box<RowIn<'a>>,
-}
-
-/// Where samples go that come from the device.
-pub(crate) struct Sink<'a> {
-    pub(crate) format: Format,
-    /// Takes samples `x` of row `y` of a channel.
-    pub(crate) row: Box<RowOut<'a>>,
-}
-
 impl<R: Runtime> Gpu<R> {
     /// The kernels of a plan, built if they are new.
-    fn kernels(&self, plan: &Plan, formats: (Format, Format), halves: bool) -> GpuResult<Arc<Kernels<R>>> {
-        let key = KernelsKey { passes: plan.passes.clone(), formats, halves };
+    fn kernels(
+        &self,
+        plan: &Plan,
+        formats: (Format, Format),
+        halves: bool,
+        color: Option<ColorMode>,
+    ) -> GpuResult<Arc<Kernels<R>>> {
+        let key = KernelsKey { passes: plan.passes.clone(), formats, halves, color };
         let mut recent = self.bm3d.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, kernels)) = recent.iter().find(|(k, _)| *k == key) {
             return Ok(kernels.clone());
         }
-        let kernels = Arc::new(Kernels::new(&*self.runtime, &self.library, plan, formats, halves)?);
+        let kernels = Arc::new(Kernels::new(&*self.runtime, &self.library, plan, formats, halves, color)?);
         recent.truncate(RECENT - 1);
         recent.insert(0, (key, kernels.clone()));
         Ok(kernels)
@@ -98,12 +88,12 @@ impl<R: Runtime> Gpu<R> {
         plan: &Plan,
         from: &Source<'_>,
         to: &mut Sink<'_>,
-        scale: Scale,
+        front: Front,
         control: &Control,
     ) -> Result<()> {
-        check(plan)?;
+        check(plan, front)?;
         self.in_tiles(plan, usize::MAX, control, |tiles| {
-            self.run_tiles(plan, tiles, from, to, scale, control)
+            self.run_tiles(plan, tiles, from, to, front, control)
         })
     }
 
@@ -141,16 +131,16 @@ impl<R: Runtime> Gpu<R> {
         tiles: &[Tile],
         from: &Source<'_>,
         to: &mut Sink<'_>,
-        scale: Scale,
+        front: Front,
         control: &Control,
     ) -> Result<(), Stop> {
-        let kernels = self.kernels(plan, (from.format, to.format), from.halves)?;
+        let kernels = self.kernels(plan, (from.format, to.format), from.halves, front.color)?;
         let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
         let mut steps = Steps { control, done: 0, total };
         let mut slot = self.bm3d.slots.take(&*self.runtime)?;
         for tile in tiles {
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &tile.region, &mut slot);
-            let done = run_tile(&mut run, tile, from, to, scale, &mut steps);
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &tile.region, &mut slot, front);
+            let done = run_tile(&mut run, tile, from, to, &mut steps);
             if let Err(stop) = done {
                 // Whatever is still queued reads memory of the slot.
                 slot.discard();
@@ -167,23 +157,23 @@ impl<R: Runtime> Gpu<R> {
         noisy: &[PlaneView<'_>],
         basic: &[PlaneView<'_>],
     ) -> Result<Vec<Plane>> {
-        check(plan)?;
+        check(plan, Front::CHANNELS)?;
         let mut out: Vec<Plane> = noisy.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
         let region = whole(plan);
         let mut work = || -> Result<(), Stop> {
             let from = planes_source(noisy);
-            let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves)?;
+            let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves, None)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot);
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot, Front::CHANNELS);
             run.allocate(4)?;
-            let (control, scale) = (Control::new(), Scale { factor: 1.0, white: 255.0 });
+            let control = Control::new();
             let mut steps = Steps { control: &control, done: 0, total: 1 };
             stage(&mut run, &region, &from)?;
-            run.ingest(Format::F32, scale, &mut Clock::off())?;
+            run.ingest(Format::F32, &mut Clock::off())?;
             self.runtime.finish(&run.slot.queue)?;
             stage(&mut run, &region, &planes_source(basic))?;
             run.ingest_basic()?;
-            run.passes(1, Format::F32, scale, &mut Clock::off(), &mut steps)?;
+            run.passes(1, Format::F32, &mut Clock::off(), &mut steps)?;
             self.runtime.finish(&run.slot.queue)?;
             unstage(&mut run, &region, &region, &mut planes_sink(&mut out))?;
             Ok(())
@@ -194,7 +184,7 @@ impl<R: Runtime> Gpu<R> {
 
     /// The groups of one pass over `guide`: for every reference patch by rows and columns of the grid.
     pub(crate) fn groups(&self, plan: &Plan, index: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
-        check(plan)?;
+        check(plan, Front::CHANNELS)?;
         // Only the first channel is matched on.
         let mut plan = plan.clone();
         plan.passes = vec![plan.passes[index].clone()];
@@ -202,12 +192,12 @@ impl<R: Runtime> Gpu<R> {
         let region = whole(&plan);
         let (pass, grid) = (&plan.passes[0], Grid::new(&plan.passes[0], &plan, &region));
         let lists = || -> GpuResult<Vec<u16>> {
-            let kernels = self.kernels(&plan, (Format::F32, Format::F32), false)?;
+            let kernels = self.kernels(&plan, (Format::F32, Format::F32), false, None)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, &plan, &region, &mut slot);
+            let mut run = TileRun::new(&*self.runtime, &kernels, &plan, &region, &mut slot, Front::CHANNELS);
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
-            run.ingest(Format::F32, Scale { factor: 1.0, white: 255.0 }, &mut Clock::off())?;
+            run.ingest(Format::F32, &mut Clock::off())?;
             run.norms(0)?;
             let mut lists = Vec::new();
             let rows = pass::band_rows(pass, &grid, self.runtime.limits());
@@ -249,21 +239,21 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// Runs a plan `repeat` times on a picture that is in device memory, and measures it.
-    pub(crate) fn timed(&self, plan: &Plan, from: &Source<'_>, scale: Scale, repeat: usize) -> Result<Times> {
-        check(plan)?;
+    pub(crate) fn timed(&self, plan: &Plan, from: &Source<'_>, front: Front, repeat: usize) -> Result<Times> {
+        check(plan, front)?;
         let region = whole(plan);
         let work = || -> Result<Times, Stop> {
-            let kernels = self.kernels(plan, (from.format, from.format), from.halves)?;
+            let kernels = self.kernels(plan, (from.format, from.format), from.halves, front.color)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot);
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot, front);
             run.allocate(from.format.bytes())?;
             let control = Control::new();
             let mut times = measure(repeat, |grain| {
                 stage(&mut run, &region, from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
                 let mut clock = Clock::start(&*self.runtime, &run.slot.queue, grain)?;
-                run.ingest(from.format, scale, &mut clock)?;
-                run.passes(0, from.format, scale, &mut clock, &mut steps)?;
+                run.ingest(from.format, &mut clock)?;
+                run.passes(0, from.format, &mut clock, &mut steps)?;
                 self.runtime.finish(&run.slot.queue)?;
                 Ok::<_, Stop>(clock.read(&*self.runtime)?)
             })?;
@@ -274,31 +264,15 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-/// Planes as the device reads them.
-pub(super) fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
-    let row = move |c: usize, y: usize, x: Range<usize>, to: &mut [u8]| {
-        let (to, from) = (to.as_chunks_mut().0, &planes[c].row(y)[x]);
-        to.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
-    };
-    let halves = planes.iter().flat_map(|p| p.rows()).flatten().all(|v| HALF_RANGE.contains(v));
-    Source { format: Format::F32, halves, row: Box::new(row) }
-}
-
-/// Planes that the device writes.
-pub(super) fn planes_sink(planes: &mut [Plane]) -> Sink<'_> {
-    let row = |c: usize, y: usize, x: Range<usize>, from: &[u8]| {
-        let (to, from) = (&mut planes[c].row_mut(y)[x], from.as_chunks().0);
-        to.iter_mut().zip(from).for_each(|(to, &v)| *to = f32::from_ne_bytes(v));
-    };
-    Sink { format: Format::F32, row: Box::new(row) }
-}
-
 fn whole(plan: &Plan) -> Region {
     Region { x: 0..plan.width, y: 0..plan.height }
 }
 
 /// What is not offered here.
-fn check(plan: &Plan) -> Result<()> {
+fn check(plan: &Plan, front: Front) -> Result<()> {
+    if front.color.is_some() && plan.channels() != 3 {
+        return Err(Error::Shape(format!("colours have 3 channels, the plan has {}", plan.channels())));
+    }
     if plan.passes.iter().any(|p| p.prefilter > 0.0) {
         return Err(Error::Unsupported(
             "hard.lambda2d: thresholding before matching is not offered on GPUs, use device cpu".into(),
@@ -322,14 +296,13 @@ fn run_tile<R: Runtime>(
     tile: &Tile,
     from: &Source<'_>,
     to: &mut Sink<'_>,
-    scale: Scale,
     steps: &mut Steps<'_>,
 ) -> Result<(), Stop> {
     run.allocate(from.format.bytes().max(to.format.bytes()))?;
     stage(run, &tile.region, from)?;
     let mut clock = Clock::off();
-    run.ingest(from.format, scale, &mut clock)?;
-    run.passes(0, to.format, scale, &mut clock, steps)?;
+    run.ingest(from.format, &mut clock)?;
+    run.passes(0, to.format, &mut clock, steps)?;
     run.runtime.finish(&run.slot.queue)?;
     unstage(run, &tile.region, &tile.core, to)?;
     Ok(())

@@ -6,12 +6,11 @@ use super::kernels::{Filter, Kernels, Matching};
 use super::lent::Lent;
 use super::program::{self, FilterShape, Format};
 use super::slot::{Buffers, Slot};
-use crate::Control;
 use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use crate::device::gpu::growing::Growing;
-use crate::device::gpu::library::Loaded;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape, Stop};
+use crate::{ColorMode, Control};
 
 /// Bytes of the matches of one band of references, at most.
 const MATCH_BYTES: usize = 128 << 20;
@@ -37,13 +36,20 @@ impl Steps<'_> {
     }
 }
 
-/// How samples become those of the 0..255 scale, and back.
+/// How the samples of a picture become channels on the 0..255 scale, and back.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub(crate) struct Front {
     /// Times samples that come in; samples that go out are divided by it.
     pub(crate) factor: f32,
     /// The largest integer sample that goes out.
     pub(crate) white: f32,
+    /// The samples are red, green and blue, and the channels are those of this space.
+    pub(crate) color: Option<ColorMode>,
+}
+
+impl Front {
+    /// For planes that are channels already.
+    pub(crate) const CHANNELS: Self = Self { factor: 1.0, white: 255.0, color: None };
 }
 
 /// One tile on its way through the device.
@@ -54,11 +60,12 @@ pub(crate) struct TileRun<'a, R: Runtime> {
     pub(crate) region: &'a Region,
     pub(crate) slot: &'a mut Slot<R>,
     pub(crate) geometry: Geometry,
+    pub(crate) front: Front,
     /// Samples come from and go to memory of the caller instead of the slot's.
     pub(crate) lent: Option<&'a Lent<R>>,
 }
 
-fn int(v: usize) -> i32 {
+pub(super) fn int(v: usize) -> i32 {
     v as i32
 }
 
@@ -89,16 +96,17 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         plan: &'a Plan,
         region: &'a Region,
         slot: &'a mut Slot<R>,
+        front: Front,
     ) -> Self {
         let geometry = Geometry::new(plan, region.width(), region.height());
-        Self { runtime, kernels, plan, region, slot, geometry, lent: None }
+        Self { runtime, kernels, plan, region, slot, geometry, front, lent: None }
     }
 
     fn channels(&self) -> usize {
         self.plan.channels()
     }
 
-    fn samples(&self) -> usize {
+    pub(super) fn samples(&self) -> usize {
         self.geometry.width * self.geometry.height
     }
 
@@ -148,19 +156,22 @@ impl<'a, R: Runtime> TileRun<'a, R> {
     }
 
     /// Copies the staged samples to the device, unless they are there, and spreads them into the planes.
-    pub(crate) fn ingest(&mut self, format: Format, scale: Scale, clock: &mut Clock<R>) -> GpuResult<()> {
+    pub(crate) fn ingest(&mut self, format: Format, clock: &mut Clock<R>) -> GpuResult<()> {
         if self.lent.is_none() {
             self.upload(format)?;
         }
         clock.lap(self.runtime, &self.slot.queue, UPLOAD)?;
-        self.spread(&self.kernels.ingest.clone(), scale.factor, false, true)?;
+        match self.front.color {
+            Some(_) => self.spread_colors()?,
+            None => self.spread(false)?,
+        }
         clock.lap(self.runtime, &self.slot.queue, "ingest")
     }
 
     /// Copies staged float samples to the device as the basic estimate of every channel.
     pub(crate) fn ingest_basic(&mut self) -> GpuResult<()> {
         self.upload(Format::F32)?;
-        self.spread(&self.kernels.ingest_float.clone(), 1.0, true, true)
+        self.spread(true)
     }
 
     fn upload(&mut self, format: Format) -> GpuResult<()> {
@@ -171,7 +182,10 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         self.runtime.write(queue, samples, staging, bytes)
     }
 
-    fn spread(&mut self, loaded: &Loaded<R>, factor: f32, basic: bool, guide: bool) -> GpuResult<()> {
+    /// Channel by channel into the planes of the noisy picture or of the basic estimate, and the first one onto the
+    /// matching plane.
+    fn spread(&mut self, basic: bool) -> GpuResult<()> {
+        let (loaded, factor) = (&self.kernels.ingest, self.front.factor);
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
         let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
         let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
@@ -185,7 +199,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
                 None => (&*have(&mut buffers.samples)?, own),
             };
             let (w, pitch) = (int(g.width), int(g.pitch));
-            if c == 0 && guide {
+            if c == 0 {
                 let guide = have(&mut buffers.guide)?;
                 let args = [
                     Arg::Buffer(samples),
@@ -223,7 +237,6 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         &mut self,
         from: usize,
         format: Format,
-        scale: Scale,
         clock: &mut Clock<R>,
         steps: &mut Steps<'_>,
     ) -> Result<(), Stop> {
@@ -233,7 +246,10 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             self.groups(index, clock, steps)?;
             let last = index + 1 == self.plan.passes.len();
             for c in 0..self.channels() {
-                self.finish(index, c, last, scale)?;
+                self.finish(index, c, last)?;
+            }
+            if last && self.front.color.is_some() {
+                self.finish_colors()?;
             }
             clock.lap(self.runtime, &self.slot.queue, ["finish 1", "finish 2"][index])?;
         }
@@ -437,7 +453,8 @@ impl<'a, R: Runtime> TileRun<'a, R> {
     }
 
     /// The estimate of a channel: the plane of the next pass, or samples to give back.
-    fn finish(&mut self, index: usize, c: usize, last: bool, scale: Scale) -> GpuResult<()> {
+    fn finish(&mut self, index: usize, c: usize, last: bool) -> GpuResult<()> {
+        let front = self.front;
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
         let own = (int(c * self.samples()), int(self.geometry.width));
         let loaded = &self.kernels.passes[index].finish;
@@ -445,7 +462,10 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let (sums, weights) = (have(&mut buffers.sums[c])?, have(&mut buffers.weights[c])?);
         let shape = Shape { grid: [g.width.div_ceil(64), g.height.div_ceil(16)], items: 256, local: 0 };
         let (w, h, pitch) = (int(g.width), int(g.height), int(g.pitch));
-        if last {
+        if last && front.color.is_some() {
+            let args = [Arg::Buffer(&*sums), Arg::Buffer(weights), Arg::I32(w), Arg::I32(h), Arg::I32(pitch)];
+            self.runtime.launch(queue, loaded.kernel("bm3d_finish_estimate")?, shape, &args)
+        } else if last {
             let (samples, (first, stride), [left, top, right, bottom]) = match self.lent {
                 Some(lent) => (&lent.to[c].buffer, (0, lent.to[c].stride), lent.core),
                 None => (&*have(&mut buffers.samples)?, own, [0, 0, w, h]),
@@ -462,8 +482,8 @@ impl<'a, R: Runtime> TileRun<'a, R> {
                 Arg::I32(bottom),
                 Arg::I32(pitch),
                 Arg::F32(centre),
-                Arg::F32(1.0 / scale.factor),
-                Arg::F32(scale.white),
+                Arg::F32(1.0 / front.factor),
+                Arg::F32(front.white),
             ];
             self.runtime.launch(queue, loaded.kernel("bm3d_finish_samples")?, shape, &args)
         } else if c == 0 {
@@ -503,13 +523,13 @@ pub(crate) struct Band {
 }
 
 /// Step and bias of a pass's matching plane, as `MatchingPlane::quantise` has them.
-fn quantiser(pass: &PassPlan) -> (f32, f32) {
+pub(super) fn quantiser(pass: &PassPlan) -> (f32, f32) {
     let step = 1.0 / pass.matching.scale;
     (step, pass.matching.offset + 0.5 * step)
 }
 
 /// A buffer that [`TileRun::allocate`] has made.
-fn have<B>(buffer: &mut Growing<B>) -> GpuResult<&mut B> {
+pub(super) fn have<B>(buffer: &mut Growing<B>) -> GpuResult<&mut B> {
     buffer.get(0, |_| Err(GpuError::Driver { call: "buffer", reason: "used before it was made".into() }))
 }
 

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use super::geometry::MARGIN;
+use crate::ColorMode;
 use crate::bm3d::{PassPlan, Shrink, Weight};
 use crate::device::gpu::{Limits, Program};
 use crate::transform::{Matrix, Transform};
@@ -19,6 +20,7 @@ const PATCH: &str = include_str!("../../../../kernels/bm3d/patch.cl");
 const FILTER: &str = include_str!("../../../../kernels/bm3d/filter.cl");
 const FILTER_ANY: &str = include_str!("../../../../kernels/bm3d/filter_any.cl");
 const FINISH: &str = include_str!("../../../../kernels/bm3d/finish.cl");
+const COLOR: &str = include_str!("../../../../kernels/bm3d/color.cl");
 
 /// The most that kernels declare of local memory: CUDA allows no more without asking, most OpenCL drivers have it.
 const LOCAL_BYTES: usize = 48 * 1024;
@@ -89,6 +91,18 @@ pub(crate) fn ingest(format: Format, planes: PlaneFormat) -> Program {
     let mut p = program("bm3d-ingest", &[INGEST], &["bm3d_ingest", "bm3d_ingest_guide"]);
     p.define("SAMPLE", format.c_type());
     p.define("PLANE_HALF", u8::from(planes == PlaneFormat::Half));
+    p
+}
+
+/// Red, green and blue into planes of a colour space, and back.
+pub(crate) fn color((from, to): (Format, Format), planes: PlaneFormat, mode: ColorMode) -> Program {
+    let mut p = program("bm3d-color", &[COLOR], &["bm3d_ingest_color", "bm3d_finish_color"]);
+    p.define("FROM", from.c_type());
+    p.define("TO", to.c_type());
+    p.define("WHOLE", u8::from(to != Format::F32));
+    p.define("PLANE_HALF", u8::from(planes == PlaneFormat::Half));
+    p.define("FORWARD", list(mode.matrix().into_iter().flatten()));
+    p.define("INVERSE", list(mode.inverse_matrix().into_iter().flatten()));
     p
 }
 
@@ -258,7 +272,7 @@ pub(crate) fn tables(pass: &PassPlan, shape: FilterShape) -> Vec<f32> {
 
 /// Sums and weights to samples: of a plane for the next pass, or to give back.
 pub(crate) fn finish(pass: &PassPlan, out: Format, planes: PlaneFormat) -> Program {
-    let kernels = ["bm3d_finish_plane", "bm3d_finish_guide", "bm3d_finish_samples"];
+    let kernels = ["bm3d_finish_plane", "bm3d_finish_guide", "bm3d_finish_estimate", "bm3d_finish_samples"];
     let mut p = program("bm3d-finish", &[FINISH], &kernels);
     p.define("PLANE_HALF", u8::from(planes == PlaneFormat::Half));
     p.define("PATCH", pass.patch);
@@ -306,6 +320,7 @@ mod tests {
         for format in [Format::U8, Format::U16, Format::F32] {
             for planes in [PlaneFormat::Float, PlaneFormat::Half] {
                 add(ingest(format, planes));
+                add(color((format, format), planes, ColorMode::Opp));
             }
         }
         for profile in Profile::ALL {

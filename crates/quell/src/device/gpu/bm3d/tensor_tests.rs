@@ -216,12 +216,7 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
 }
 
 fn worst(a: &Plane, b: &Plane) -> f32 {
-    let off = |(a, b): (&f32, &f32)| (a - b).abs();
-    a.as_slice()
-        .iter()
-        .zip(b.as_slice())
-        .map(off)
-        .fold(0.0, |m, d| if d.is_nan() { f32::NAN } else { m.max(d) })
+    crate::metrics::largest(a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).abs()))
 }
 
 fn rms(a: &Plane, b: &Plane) -> f64 {

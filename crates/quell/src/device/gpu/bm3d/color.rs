@@ -1,0 +1,88 @@
+//! Colours on the device: red, green and blue become the channels of a plan when they come in, and samples again when they
+//! go out, all three of a pixel at once.
+
+use super::lent::Rows;
+use super::pass::{TileRun, have, int, quantiser};
+use super::slot::{Buffers, Slot};
+use crate::device::gpu::growing::Growing;
+use crate::device::gpu::{Arg, GpuResult, Runtime, Shape};
+
+/// Work-items of a work-group; each takes four pixels on the way in, and one on the way out.
+const ITEMS: usize = 128;
+
+impl<R: Runtime> TileRun<'_, R> {
+    /// Red, green and blue into the planes of the channels, and the first one onto the matching plane.
+    pub(super) fn spread_colors(&mut self) -> GpuResult<()> {
+        let (g, centre) = (self.geometry, self.kernels.planes.centre());
+        let shape = Shape { grid: [g.width.div_ceil(4 * ITEMS), g.height], items: ITEMS, local: 0 };
+        let (step, bias) = quantiser(&self.plan.passes[0]);
+        let (samples, lent, factor) = (self.samples(), self.lent, self.front.factor);
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Buffers { samples: io, noisy, guide, .. } = buffers;
+        let rows = lent.map(|lent| &lent.from);
+        let mut args = color_rows(io, rows, samples, g.width)?;
+        args.splice(3..3, buffers_of(&mut noisy[..3])?);
+        args.insert(6, Arg::Buffer(have(guide)?));
+        args.extend([
+            Arg::I32(int(g.width)),
+            Arg::I32(int(g.pitch)),
+            Arg::F32(factor),
+            Arg::F32(centre),
+            Arg::F32(step),
+            Arg::F32(bias),
+        ]);
+        self.runtime.launch(queue, self.kernels.ingest.kernel("bm3d_ingest_color")?, shape, &args)
+    }
+
+    /// The estimates of all channels to red, green and blue.
+    pub(super) fn finish_colors(&mut self) -> GpuResult<()> {
+        let (g, centre, front) = (self.geometry, self.kernels.planes.centre(), self.front);
+        let (samples, lent) = (self.samples(), self.lent);
+        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Buffers { samples: io, sums, .. } = buffers;
+        let whole = [0, 0, int(g.width), int(g.height)];
+        let [left, top, right, bottom] = lent.map_or(whole, |lent| lent.core);
+        let mut args = color_rows(io, lent.map(|lent| &lent.to), samples, g.width)?;
+        args.splice(0..0, buffers_of(&mut sums[..3])?);
+        args.extend([
+            Arg::I32(left),
+            Arg::I32(top),
+            Arg::I32(right),
+            Arg::I32(int(g.pitch)),
+            Arg::F32(centre),
+            Arg::F32(1.0 / front.factor),
+            Arg::F32(front.white),
+        ]);
+        let grid = [((right - left) as usize).div_ceil(ITEMS), (bottom - top) as usize];
+        let shape = Shape { grid, items: ITEMS, local: 0 };
+        self.runtime.launch(queue, self.kernels.ingest.kernel("bm3d_finish_color")?, shape, &args)
+    }
+}
+
+/// The planes of red, green and blue as arguments: three buffers, then where each begins, then how far rows are apart.
+fn color_rows<'a, R: Runtime>(
+    own: &'a mut Growing<R::Buffer>,
+    lent: Option<&'a Vec<Rows<R>>>,
+    samples: usize,
+    width: usize,
+) -> GpuResult<Vec<Arg<'a, R>>> {
+    let mut args = Vec::with_capacity(20);
+    match lent {
+        Some(rows) => {
+            args.extend(rows.iter().map(|r| Arg::Buffer(&r.buffer)));
+            args.extend(rows.iter().map(|_| Arg::I32(0)));
+            args.extend(rows.iter().map(|r| Arg::I32(r.stride)));
+        }
+        None => {
+            let own = &*have(own)?;
+            args.extend((0..3).map(|_| Arg::Buffer(own)));
+            args.extend((0..3).map(|c| Arg::I32(int(c * samples))));
+            args.extend((0..3).map(|_| Arg::I32(int(width))));
+        }
+    }
+    Ok(args)
+}
+
+fn buffers_of<R: Runtime>(planes: &mut [Growing<R::Buffer>]) -> GpuResult<Vec<Arg<'_, R>>> {
+    planes.iter_mut().map(|p| have(p).map(|p| Arg::Buffer(&*p))).collect()
+}

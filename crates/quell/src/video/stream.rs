@@ -112,7 +112,7 @@ impl Stream {
     /// ```
     /// use quell::{Denoiser, Layout, VideoFormat, bm3d::Profile};
     ///
-    /// let format = VideoFormat::with_bits(32, 24, Layout::Grey, 8)?;
+    /// let format = VideoFormat::with_bits(32, 24, Layout::Mono, 8)?;
     /// let stream = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?.stream(format)?.ahead(2);
     /// assert_eq!(stream.latency(), 2);
     /// # Ok::<(), quell::Error>(())

@@ -105,6 +105,19 @@ impl Pending {
         &self.temporary.path
     }
 
+    /// Whether there is a file of that name, which would be lost.
+    pub(crate) fn replaces(&self) -> bool {
+        self.old.is_some()
+    }
+
+    /// The same as [`commit`](Self::commit), but what is replaced is lost only when the new file is on the disk.
+    pub(crate) fn commit_safely(self) -> Result<()> {
+        if self.replaces() {
+            File::open(self.path())?.sync_data()?;
+        }
+        self.commit()
+    }
+
     /// Puts the file, which must be closed or at least flushed, in its place.
     pub(crate) fn commit(mut self) -> Result<()> {
         if let Some(old) = self.old.take() {
@@ -119,21 +132,32 @@ impl Pending {
 
 /// Lets `fill` write a file and puts it in place of `target` only when that succeeded.
 pub(crate) fn replace<T>(target: &Path, fill: impl FnOnce(&mut dyn Sink) -> Result<T>) -> Result<T> {
+    let (value, pending) = prepare(target, fill)?;
+    if let Some(pending) = pending {
+        pending.commit()?;
+    }
+    Ok(value)
+}
+
+/// Lets `fill` write a file, complete but under its temporary name; pipes and devices are written at once.
+pub(crate) fn prepare<T>(
+    target: &Path,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<T>,
+) -> Result<(T, Option<Pending>)> {
     let (pending, mut file) = Pending::create(target, "")?;
     let Some(pending) = pending else {
         // Pipes and devices cannot seek.
         let mut buffer = Cursor::new(Vec::new());
         let value = fill(&mut buffer)?;
         file.write_all(buffer.get_ref())?;
-        return Ok(value);
+        return Ok((value, None));
     };
     let mut writer = BufWriter::new(file);
     let value = fill(&mut writer)?;
     let file = writer.into_inner().map_err(|e| e.into_error())?;
     file.sync_data()?;
     drop(file);
-    pending.commit()?;
-    Ok(value)
+    Ok((value, Some(pending)))
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::Context;
 use quell::{Cancel, Layout};
 use quell_io::WriteOptions;
-use quell_io::video::{VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter};
+use quell_io::video::{
+    Shortfall, VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter,
+};
 use serde::Serialize;
 
 use crate::args::DenoiseArgs;
@@ -34,6 +36,7 @@ impl ClipOptions {
         self.reading.rate = args.rate;
         self.writing.pictures = pictures.clone();
         self.writing.encode = args.encode.clone();
+        self.writing.remove_rest = args.force;
     }
 }
 
@@ -101,6 +104,9 @@ pub(crate) fn filter(
         Err(pipeline::Error::Filter(e)) => return Err(e.into()),
         Err(pipeline::Error::Write(e)) => return Err(anyhow::Error::new(e).context(cannot())),
     };
+    if let Some((short, kept)) = done.short {
+        return Err(damaged(&short, kept, job).into());
+    }
     let seconds = started.elapsed().as_secs_f64();
     let scale = 255.0 / info.format.white;
     let sigmas: Vec<Option<f32>> =
@@ -125,6 +131,17 @@ pub(crate) fn filter(
         said,
         shape: info.describe(),
     })
+}
+
+/// An input that is damaged or cut off is an error, whatever was made of it.
+fn damaged(short: &Shortfall, kept: bool, job: &Job) -> Failure {
+    let output = job.output.display();
+    let result = match kept {
+        _ if VideoKind::of_name(&job.output) == Some(VideoKind::Pipe) => String::new(),
+        true => format!("; {output} has what could be read"),
+        false => format!("; {output} is left as it was"),
+    };
+    Failure::new(format!("{short}{result}"))
 }
 
 /// The messages that pictures have.

@@ -1,7 +1,13 @@
 //! The program as its users meet it: every test runs the built binary in a folder of its own.
 
+#[cfg(unix)]
+mod clips;
 mod commands;
 mod common;
+#[cfg(unix)]
+mod containers;
+#[cfg(unix)]
+mod damaged;
 mod devices;
 #[cfg(target_os = "linux")]
 mod drivers;
@@ -11,4 +17,6 @@ mod filtering;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;
+#[cfg(unix)]
+mod matrix_clips;
 mod video;

@@ -44,6 +44,8 @@ use crate::{Error, ReadOptions, Result, WriteOptions};
 use ffmpeg::{Decoder, Encoder};
 use sequence::{SequenceReader, SequenceWriter};
 
+#[doc(hidden)]
+pub use ffmpeg::parse_probe;
 pub(crate) use ffmpeg::stop_all;
 pub use info::{Fields, VideoInfo};
 pub use kind::VideoKind;
@@ -71,8 +73,27 @@ impl Default for VideoReadOptions {
 pub struct VideoWriteOptions {
     /// For numbered pictures.
     pub pictures: WriteOptions,
-    /// Arguments for ffmpeg instead of the usual encoder: `-c:v libx265 -crf 18`.
+    /// Arguments for ffmpeg, instead of the usual encoder if they name one: `-c:v libx265 -crf 18`.
     pub encode: Option<Vec<String>>,
+    /// Remove numbered pictures that follow the last one, left from an earlier, longer result.
+    pub remove_rest: bool,
+}
+
+/// A clip that was not read to its end, or not as it was meant to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Frames that were read.
+    pub read: u64,
+    /// Frames that there are, or were to be.
+    pub of: u64,
+    /// What went wrong.
+    pub why: String,
+}
+
+impl std::fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} frames: {}", self.read, self.of, self.why)
+    }
 }
 
 /// A clip that is read.
@@ -188,6 +209,17 @@ impl VideoReader {
         }
     }
 
+    /// What is missing of a clip that is damaged or cut off, known when [`next`](Self::next) has said that there are no
+    /// more frames. A result made of it must not take the place of anything.
+    pub fn shortfall(&self) -> Option<&Shortfall> {
+        match &self.source {
+            Source::Y4m(r) => r.shortfall(),
+            Source::Container(r) => r.shortfall(),
+            // A picture that is damaged or missing is an error.
+            Source::Pictures(_) => None,
+        }
+    }
+
     /// The YUV4MPEG2 parameters of the frame that was read last; usually none.
     pub fn parameters(&self) -> &str {
         match &self.source {
@@ -214,7 +246,7 @@ fn y4m_frames(path: &Path, header: usize, frame: usize) -> Option<u64> {
 }
 
 /// A clip that is written. A file takes its name when it is finished; dropped before that, nothing is left of it
-/// (but numbered pictures, of which each is complete).
+/// (but numbered pictures that replace nothing, of which each is complete).
 pub struct VideoWriter(Sink);
 
 enum Sink {
@@ -246,7 +278,7 @@ impl VideoWriter {
                 Sink::Container(Box::new(Encoder::create(path, info, options.encode.as_deref())?))
             }
             Some(VideoKind::Pictures) | None => {
-                Sink::Pictures(Box::new(SequenceWriter::create(path, info, &options.pictures)?))
+                Sink::Pictures(Box::new(SequenceWriter::create(path, info, options)?))
             }
         }))
     }
@@ -264,13 +296,13 @@ impl VideoWriter {
         }
     }
 
-    /// Completes the clip. Returns remarks on what its kind could not keep.
+    /// Completes the clip: only when all of it is there does it take the place of what had its name. A container is
+    /// decoded once more to its last frame before that. Returns remarks on what its kind could not keep.
     pub fn finish(self) -> Result<Vec<String>> {
         match self.0 {
             Sink::Y4m(w, pending) => {
-                // A clip is not synced as pictures are: that may take longer than filtering it.
                 drop(w.finish()?);
-                pending.commit()?;
+                pending.commit_safely()?;
                 Ok(Vec::new())
             }
             Sink::Live(w) => {
@@ -278,7 +310,28 @@ impl VideoWriter {
                 Ok(Vec::new())
             }
             Sink::Container(w) => w.finish(),
-            Sink::Pictures(w) => Ok(w.finish()),
+            Sink::Pictures(w) => w.finish(),
+        }
+    }
+
+    /// Completes a clip made of an input with a [`Shortfall`]: it is kept if that replaces nothing, and removed
+    /// otherwise. Returns whether it is there.
+    pub fn finish_short(self) -> Result<bool> {
+        match self.0 {
+            Sink::Y4m(w, pending) => {
+                drop(w.finish()?);
+                if pending.replaces() {
+                    return Ok(false);
+                }
+                pending.commit()?;
+                Ok(true)
+            }
+            Sink::Live(w) => {
+                w.finish()?;
+                Ok(true)
+            }
+            Sink::Container(w) => w.finish_short(),
+            Sink::Pictures(w) => Ok(!w.holds_back()),
         }
     }
 }

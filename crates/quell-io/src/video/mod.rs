@@ -19,6 +19,10 @@
 //! while reader.next(&mut frame)? {
 //!     writer.write(&frame, reader.parameters())?;
 //! }
+//! if let Some(short) = reader.shortfall() {
+//!     writer.finish_short()?;
+//!     return Err(short.to_string().into());
+//! }
 //! for remark in reader.notes().iter().chain(&writer.finish()?) {
 //!     eprintln!("note: {remark}");
 //! }

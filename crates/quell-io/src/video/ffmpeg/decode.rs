@@ -191,6 +191,9 @@ impl Decoder {
         if ended.counted().is_some_and(|c| c.written != self.read) {
             return Ok(short(most, "ffmpeg wrote more frames than came".to_owned()));
         }
+        if source::is_cut_off(path)? {
+            return Ok(short(most, "the file is cut off".to_owned()));
+        }
         if counted == seen.frames {
             return Ok(None);
         }

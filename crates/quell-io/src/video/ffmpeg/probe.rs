@@ -24,7 +24,8 @@ pub(crate) struct Probe {
     pub(super) variable: bool,
     /// As many as come out at that rate: as the container tells, or by its duration.
     pub(super) frames: Option<u64>,
-    /// As many as the container tells.
+    /// As many as the container tells, or by its duration where the rate is constant. Edit lists and empty packets may
+    /// make it fewer: it is for messages.
     pub(super) announced: Option<u64>,
     /// Seconds from the beginning of the file to the first frame.
     pub(super) offset: f64,
@@ -88,8 +89,8 @@ impl Probe {
         // Matroska has the end of each stream as a tag; the file may end later, with its sound.
         let tagged = || Some(clock(string(&stream["tags"], "DURATION")?)? - start);
         let duration = number(stream, "duration").or_else(tagged).or_else(|| number(container, "duration"));
-        let counted = number(stream, "nb_frames").filter(|_| !variable);
-        let frames = counted.or_else(|| Some(duration? * value(rate?)));
+        let counted = number(stream, "nb_frames");
+        let frames = counted.filter(|_| !variable).or_else(|| Some(duration? * value(rate?)));
         let offset = start - number(container, "start_time").unwrap_or(start);
         let colours = [
             ("range", "color_range"),
@@ -113,7 +114,7 @@ impl Probe {
             rate,
             variable,
             frames: frames.map(whole),
-            announced: number(stream, "nb_frames").or(frames.filter(|_| !variable)).map(whole),
+            announced: counted.or(frames.filter(|_| !variable)).map(whole),
             offset: if offset.is_finite() { offset } else { 0.0 },
             colours: colours.collect(),
             codec: word(stream, "codec_name").unwrap_or_default(),

@@ -48,6 +48,15 @@ pub(super) fn check(path: &Path) -> Result<()> {
     }
 }
 
+/// Whether an AVI file is shorter than its first chunk says: ffmpeg ends there without a word.
+pub(super) fn is_cut_off(path: &Path) -> Result<bool> {
+    let mut first = Vec::new();
+    let mut file = File::open(path)?;
+    file.by_ref().take(12).read_to_end(&mut first)?;
+    let [b'R', b'I', b'F', b'F', a, b, c, d, b'A', b'V', b'I', b' '] = first[..] else { return Ok(false) };
+    Ok(file.metadata()?.len() < u64::from(u32::from_le_bytes([a, b, c, d])) + 8)
+}
+
 /// What ffmpeg says of a format that is not among ours, in our words.
 pub(super) fn explain(e: Error) -> Error {
     match e {

@@ -102,6 +102,12 @@ impl Codec {
         args
     }
 
+    /// What of the user's arguments has no effect: ffmpeg passes over a quality that the encoder does not know.
+    pub(super) fn unused(&self, own: &[String]) -> Option<String> {
+        let unknown = own.iter().any(|a| is(a, &["-crf"])) && !self.maker.quality.contains(&"-crf");
+        unknown.then(|| format!("-crf has no effect: {} has no such quality", self.maker.title))
+    }
+
     /// Filters before it.
     pub(super) fn filters(&self) -> &'static [&'static str] {
         const BT709: &[&str] = &[
@@ -355,6 +361,10 @@ mod tests {
             assert_eq!(args(own)[..2], ["-c:v:0", "libx264"]);
             assert_eq!(named(&words(own)), None);
         }
+        assert_eq!(codec.unused(&words("-crf 20")), None);
+        let (prores, _) = choose("mov", &info((64, 64), Layout::Yuv422, 10, "prores"));
+        let said = prores.unused(&words("-crf 20"));
+        assert_eq!(said.as_deref(), Some("-crf has no effect: ProRes has no such quality"));
         assert_eq!(named(&words("-crf 20 -c:v libx265")), Some("libx265"));
         assert!(changes_length(&words("-vf:v fps=5")) && !changes_length(&words("-crf 20 -tune film")));
     }

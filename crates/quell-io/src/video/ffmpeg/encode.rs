@@ -56,6 +56,7 @@ impl Encoder {
                 let has = encoders(&needed)?;
                 let chosen =
                     Codec::choose(&extension, info, |name| has.iter().any(|h| h == name), &mut notes)?;
+                notes.extend(chosen.unused(own));
                 filters.extend(chosen.filters().iter().map(|f| (*f).to_owned()));
                 (chosen.maker.name.to_owned(), chosen.args(&extension, own))
             }

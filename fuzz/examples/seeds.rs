@@ -6,6 +6,20 @@ use std::{error::Error, fs, io::Cursor};
 use quell::{Frame, Plane, bm3d::Profile};
 use quell_io::{Format, Metadata, Page, Picture, SampleType, WriteOptions};
 
+/// What ffprobe says of a clip that has everything.
+const STREAM: &str = r#"{"streams": [{"index": 0, "codec_name": "hevc", "profile": "Main 10", "codec_type": "video",
+"width": 64, "height": 48, "pix_fmt": "yuv420p10le", "sample_aspect_ratio": "4:3", "field_order": "tt",
+"color_range": "tv", "color_space": "bt2020nc", "color_transfer": "smpte2084", "color_primaries": "bt2020",
+"r_frame_rate": "30000/1001", "avg_frame_rate": "2997/100", "start_time": "0.04", "duration": "1.2",
+"nb_frames": "30", "disposition": {"attached_pic": 0}, "tags": {"DURATION": "00:00:01.240000000"},
+"side_data_list": [{"side_data_type": "Mastering display metadata", "red_x": "34000/50000",
+"red_y": "16000/50000", "green_x": "13250/50000", "green_y": "34500/50000", "blue_x": "7500/50000",
+"blue_y": "3000/50000", "white_point_x": "15635/50000", "white_point_y": "16450/50000",
+"min_luminance": "50/10000", "max_luminance": "10000000/10000"},
+{"side_data_type": "Content light level metadata", "max_content": 1000, "max_average": 400},
+{"side_data_type": "Display Matrix", "rotation": -90}]},
+{"codec_type": "data", "codec_tag_string": "tmcd"}], "format": {"start_time": "0.0", "duration": "1.24"}}"#;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = "fuzz/corpus/decode";
     fs::create_dir_all(folder)?;
@@ -42,6 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for profile in Profile::ALL {
         fs::write(format!("{folder}/{}", profile.name()), profile.params(25.0).to_toml())?;
     }
+
+    let folder = "fuzz/corpus/probe";
+    fs::create_dir_all(folder)?;
+    fs::write(format!("{folder}/stream"), STREAM)?;
+    fs::write(format!("{folder}/frame"), STREAM.replace("streams", "frames"))?;
 
     let folder = "fuzz/corpus/y4m";
     fs::create_dir_all(folder)?;

@@ -10,6 +10,7 @@ use quell::{
     Cancel, ClipNoise, Control, Denoiser, DenoiserBuilder, Frame, Method, PlaneView, Resolved, Stream,
     VideoFormat,
 };
+use quell::{bm3d, isoline, nlm};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
@@ -172,6 +173,17 @@ fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
     match error {
         quell::Error::Parameter { name, value, reason } => {
             let from_flag = args.sets.iter().find(|(n, v)| *n == name && *v == value);
+            let others = if from_flag.is_some() { methods_with(&name, &args.method) } else { Vec::new() };
+            if !others.is_empty() {
+                let reason = match &*name {
+                    "past" | "future" => format!("method {} does not look at other frames", args.method),
+                    _ => reason,
+                };
+                let methods: Vec<String> = others.iter().map(|m| format!("--method {m}")).collect();
+                return Failure::usage(format!("--{} {value}: {reason}", flag(&name)))
+                    .hint(format!("{} can", methods.join(" or ")))
+                    .into();
+            }
             let what = match (from_flag, &args.params) {
                 (Some((n, _)), _) => format!("--{} {value}: {reason}", flag(n)),
                 (None, _) if name == "profile" => {
@@ -185,4 +197,17 @@ fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
         }
         other => other.into(),
     }
+}
+
+/// Other methods that have a parameter, where this one has not.
+fn methods_with(name: &str, method: &str) -> Vec<&'static str> {
+    let with = [
+        ("bm3d", bm3d::PARAMETERS.iter().any(|p| p.name == name)),
+        ("nlm", nlm::PARAMETERS.iter().any(|p| p.name == name)),
+        ("isoline", isoline::PARAMETERS.iter().any(|p| p.name == name)),
+    ];
+    if with.contains(&(method, true)) {
+        return Vec::new();
+    }
+    with.iter().filter(|(_, has)| *has).map(|(m, _)| *m).collect()
 }

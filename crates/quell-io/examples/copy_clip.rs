@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut writer = VideoWriter::create(output, reader.info(), &VideoWriteOptions::default())?;
     let (full, frames) = mpsc::sync_channel::<VideoFrame>(2);
     let (used, free) = mpsc::channel();
-    let reading = std::thread::spawn(move || -> quell_io::Result<()> {
+    let reading = std::thread::spawn(move || -> quell_io::Result<_> {
         let mut frame = VideoFrame { planes: Vec::new() };
         while reader.next(&mut frame)? {
             let next = free.try_recv().unwrap_or(VideoFrame { planes: Vec::new() });
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 break;
             }
         }
-        Ok(())
+        Ok(reader.shortfall().cloned())
     });
     let mut count = 0;
     for frame in frames {
@@ -34,7 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         // The reader may have ended.
         let _ = used.send(frame);
     }
-    reading.join().map_err(|_| "the reader panicked")??;
+    if let Some(short) = reading.join().map_err(|_| "the reader panicked")?? {
+        writer.finish_short()?;
+        return Err(short.to_string().into());
+    }
     writer.finish()?;
     let seconds = started.elapsed().as_secs_f64();
     eprintln!("{count} frames in {seconds:.2} s, {:.0} fps", count as f64 / seconds);

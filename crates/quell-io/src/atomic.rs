@@ -34,19 +34,22 @@ pub fn remove_unfinished() {
 struct Temporary {
     path: PathBuf,
     renamed: bool,
-    /// Holds the lock, also while another program writes to the file.
-    file: File,
+    /// Holds the lock, also while another program writes to the file; none when it was set aside.
+    file: Option<File>,
 }
 
 impl Temporary {
-    fn create(folder: &Path, suffix: &str) -> io::Result<Self> {
+    fn create(folder: &Path, suffix: &str) -> io::Result<(Self, File)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         loop {
             let path = folder.join(stale::name(COUNTER.fetch_add(1, Ordering::Relaxed), suffix));
             // Registered first, so that a signal in between leaves nothing behind.
             unfinished().push(path.clone());
             match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
-                Ok(file) if stale::claim(&file, &path) => return Ok(Self { path, renamed: false, file }),
+                Ok(file) if stale::claim(&file, &path) => {
+                    let temporary = Self { path, renamed: false, file: Some(file.try_clone()?) };
+                    return Ok((temporary, file));
+                }
                 // Another quell took it for stale before it was locked: take the next name.
                 Ok(_) => unfinished().retain(|p| *p != path),
                 Err(e) => {
@@ -102,9 +105,8 @@ impl Pending {
             _ => Path::new("."),
         };
         stale::remove_once(folder);
-        let temporary = Temporary::create(folder, suffix)?;
-        let file = temporary.file.try_clone()?;
-        let access = Box::new(Access::new(&temporary.file, old));
+        let (temporary, file) = Temporary::create(folder, suffix)?;
+        let access = Box::new(Access::new(&file, old));
         Ok((Some(Self { temporary, target, access }), file))
     }
 
@@ -120,13 +122,41 @@ impl Pending {
         &self.temporary.path
     }
 
-    /// Puts the file, which must be closed or at least flushed, in its place.
-    pub(crate) fn commit(mut self) -> Result<()> {
+    /// Whether there is a file of that name, which would be lost.
+    pub(crate) fn replaces(&self) -> bool {
+        self.access.replaces()
+    }
+
+    /// Sets the file, which must be flushed, aside until it is put in its place. It is not held open any longer: many
+    /// that wait for each other, as the pictures of a clip do, are more than a process may have open.
+    pub(crate) fn set_aside(mut self) -> Result<Self> {
+        // Locked until it has the other name.
+        let _locked = self.settle()?;
+        let old = self.temporary.path.clone();
+        if let Some(name) = old.file_name().and_then(|n| n.to_str()) {
+            let new = old.with_file_name(stale::unlocked(name));
+            unfinished().push(new.clone());
+            fs::rename(&old, &new)?;
+            self.temporary.path = new;
+            unfinished().retain(|p| *p != old);
+        }
+        Ok(self)
+    }
+
+    /// On the disk and with the rights that it is to have; gives the lock away.
+    fn settle(&mut self) -> Result<Option<File>> {
+        let Some(file) = self.temporary.file.take() else { return Ok(None) };
         if self.access.replaces() {
             // What is replaced is gone for good: its successor must not be in the system's memory alone.
-            self.temporary.file.sync_data()?;
+            file.sync_data()?;
         }
-        self.access.settle(&self.temporary.file);
+        self.access.settle(&file);
+        Ok(Some(file))
+    }
+
+    /// Puts the file, which must be closed or at least flushed, in its place.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        let _locked = self.settle()?;
         fs::rename(&self.temporary.path, &self.target)?;
         self.temporary.renamed = true;
         Ok(())
@@ -155,13 +185,26 @@ pub(crate) fn replace<T>(
     source: Option<&Path>,
     fill: impl FnOnce(&mut dyn Sink) -> Result<T>,
 ) -> Result<T> {
+    let (value, pending) = prepare(target, source, fill)?;
+    if let Some(pending) = pending {
+        pending.commit()?;
+    }
+    Ok(value)
+}
+
+/// Lets `fill` write a file, complete but under its temporary name; pipes and devices are written at once.
+pub(crate) fn prepare<T>(
+    target: &Path,
+    source: Option<&Path>,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<T>,
+) -> Result<(T, Option<Pending>)> {
     let (pending, mut file) = Pending::create(target, "")?;
     let Some(mut pending) = pending else {
         // Pipes and devices cannot seek.
         let mut buffer = Cursor::new(Vec::new());
         let value = fill(&mut buffer)?;
         file.write_all(buffer.get_ref())?;
-        return Ok(value);
+        return Ok((value, None));
     };
     pending.made_from(source);
     let mut writer = BufWriter::new(file);
@@ -169,8 +212,7 @@ pub(crate) fn replace<T>(
     let file = writer.into_inner().map_err(|e| e.into_error())?;
     file.sync_data()?;
     drop(file);
-    pending.commit()?;
-    Ok(value)
+    Ok((value, Some(pending)))
 }
 
 /// Writes a file of any kind, with the safety of every other write.

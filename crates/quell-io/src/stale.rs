@@ -23,6 +23,11 @@ pub(crate) fn name(number: u64, suffix: &str) -> String {
     format!("{START}{}-{}-{number}{END}{suffix}", boot().unwrap_or("0"), std::process::id())
 }
 
+/// The name of a temporary file that is no longer locked: as of another start, so that its age protects it.
+pub(crate) fn unlocked(name: &str) -> String {
+    boot().map_or_else(|| name.to_owned(), |boot| name.replacen(boot, "0", 1))
+}
+
 /// What is different for each start of a system, and the same in all its containers.
 fn boot() -> Option<&'static str> {
     static BOOT: OnceLock<Option<String>> = OnceLock::new();

@@ -193,12 +193,14 @@ fn a_stream_that_is_cut_off_ends_with_its_whole_frames() {
     for end in two + 1..whole.len() {
         let (frames, reader) = read(&whole[..end]).unwrap();
         assert_eq!(frames.len(), 2, "{end}");
-        assert_eq!(reader.notes(), ["the stream is cut off inside frame 3: 2 whole frames are kept"]);
+        let short = reader.shortfall().unwrap();
+        assert_eq!(short.to_string(), "2 of 3 frames: the stream is cut off inside frame 3");
     }
     let (frames, reader) = read(&whole[..two]).unwrap();
-    assert_eq!((frames.len(), reader.notes().len()), (2, 0));
+    assert_eq!((frames.len(), reader.shortfall()), (2, None));
     let (_, reader) = read(&whole[..two - 1]).unwrap();
-    assert_eq!(reader.notes(), ["the stream is cut off inside frame 2: 1 whole frame is kept"]);
+    let short = reader.shortfall().unwrap();
+    assert_eq!((short.read, short.of), (1, 2));
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(super) fn define(command: Command) -> Command {
                 option("encode", "ARGS")
                     .hide_short_help(true)
                     .allow_hyphen_values(true)
-                    .help("How ffmpeg encodes, such as '-c:v libx265 -crf 18' [default: by container]"),
+                    .help("How ffmpeg encodes, such as '-crf 20' or '-c:v libx265' [default: as it was, or by container]"),
             ]
             .map(|a| a.help_heading("Files")),
         )

@@ -8,7 +8,9 @@ use std::time::Instant;
 use anyhow::Context;
 use quell::{Cancel, ClipNoise, FrameView, Layout, Plane};
 use quell_io::WriteOptions;
-use quell_io::video::{VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter};
+use quell_io::video::{
+    Shortfall, VideoInfo, VideoKind, VideoReadOptions, VideoReader, VideoWriteOptions, VideoWriter,
+};
 use serde::Serialize;
 
 use crate::args::DenoiseArgs;
@@ -36,6 +38,7 @@ impl ClipOptions {
         self.reading.white = args.reading.white;
         self.writing.pictures = pictures.clone();
         self.writing.encode = args.encode.clone();
+        self.writing.remove_rest = args.force;
     }
 }
 
@@ -109,7 +112,7 @@ pub(crate) fn filter(
         clean && quell_io::video::copy(&job.input, &job.output, &info, &writing).with_context(cannot)?;
     let done = if copied {
         let read = reader.notes().to_vec();
-        pipeline::Finished { frames: reader.frames().unwrap_or(0), read, written: Vec::new() }
+        pipeline::Finished { frames: reader.frames().unwrap_or(0), read, written: Vec::new(), short: None }
     } else {
         let writer = VideoWriter::create(&job.output, &info, &writing)
             .map_err(|e| explain(e, &info, &job.output))
@@ -124,6 +127,9 @@ pub(crate) fn filter(
             Err(pipeline::Error::Write(e)) => return Err(anyhow::Error::new(e).context(cannot())),
         }
     };
+    if let Some((short, kept)) = done.short {
+        return Err(damaged(&short, kept, job).into());
+    }
     let seconds = started.elapsed().as_secs_f64();
     let scale = 255.0 / info.format.white;
     let sigmas: Vec<Option<f32>> =
@@ -182,6 +188,17 @@ fn look(job: &Job, engine: &Engine, reader: &VideoReader) -> anyhow::Result<(Cli
         Some(e) => Err(e.into()),
         None => Ok((noise, used)),
     }
+}
+
+/// An input that is damaged or cut off is an error, whatever was made of it.
+fn damaged(short: &Shortfall, kept: bool, job: &Job) -> Failure {
+    let output = name(&job.output);
+    let result = match kept {
+        _ if VideoKind::of_name(&job.output) == Some(VideoKind::Pipe) => String::new(),
+        true => format!("; {output} has what could be read"),
+        false => format!("; {output} is left as it was"),
+    };
+    Failure::new(format!("{short}{result}"))
 }
 
 /// The messages that pictures have.

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use quell::{Cancel, Stream, VideoFrame};
-use quell_io::video::{VideoReader, VideoWriter};
+use quell_io::video::{Shortfall, VideoReader, VideoWriter};
 
 /// Frames that wait before the filter, and behind it.
 const QUEUE: usize = 2;
@@ -41,6 +41,8 @@ pub(super) struct Finished {
     pub(super) read: Vec<String>,
     /// Remarks of the writer.
     pub(super) written: Vec<String>,
+    /// What is missing of the input, and whether the output is there nevertheless.
+    pub(super) short: Option<(Shortfall, bool)>,
 }
 
 /// A frame, with its YUV4MPEG2 parameters.
@@ -49,12 +51,30 @@ type Parcel = (VideoFrame, String);
 enum Read {
     Frame(Parcel),
     Failed(quell_io::Error),
-    End(Vec<String>),
+    End(Ending),
+}
+
+/// What the reader has to say at the end.
+struct Ending {
+    frames: u64,
+    notes: Vec<String>,
+    shortfall: Option<Shortfall>,
 }
 
 enum Write {
     Frame(Parcel),
+    /// All were sent.
     End,
+    /// All were sent, but the input had more.
+    Short,
+}
+
+/// What the writer has to say at the end.
+#[derive(Default)]
+struct Written {
+    notes: Vec<String>,
+    /// The output is there.
+    kept: bool,
 }
 
 /// Where an error comes from, for the message.
@@ -97,15 +117,25 @@ pub(super) fn run(
     let behind = thread::spawn(move || write_behind(writer, &clean, &used));
     let mut out = Out { write, parameters: VecDeque::new(), done: 0, shown };
     let read = feed(&frames, filter, cancel, &mut out);
-    if matches!(read, Ok(Some(_))) {
+    if let Ok(Some(Ending { shortfall, frames, .. })) = &read
+        && *frames == out.done
+    {
         // A writer that has failed takes nothing more; its error is fetched in either case.
-        let _ = out.write.send(Write::End);
+        let _ = out.write.send(if shortfall.is_some() { Write::Short } else { Write::End });
     }
     let Out { write, done, .. } = out;
     drop((write, frames));
     let written = joined(behind);
     match read {
-        Ok(Some(read)) => Ok(Finished { frames: done, read, written: written.map_err(Error::Write)? }),
+        Ok(Some(Ending { frames, .. })) if frames != done => {
+            let e = std::io::Error::other(format!("{done} of {frames} frames came out of the filter"));
+            Err(Error::Read(e.into()))
+        }
+        Ok(Some(Ending { notes, shortfall, .. })) => {
+            let written = written.map_err(Error::Write)?;
+            let short = shortfall.map(|s| (s, written.kept));
+            Ok(Finished { frames: done, read: notes, written: written.notes, short })
+        }
         Ok(None) => {
             joined(ahead);
             Err(Error::Read(std::io::Error::other("the reader ended early").into()))
@@ -119,15 +149,15 @@ pub(super) fn run(
     }
 }
 
-/// All frames from the reader to the writer; what the reader has to say at the end, or nothing if it panicked.
+/// All frames from the reader to the writer; how the reader ended, or nothing if it panicked.
 fn feed(
     frames: &Receiver<Read>,
     filter: &mut impl Filter,
     cancel: &Cancel,
     out: &mut Out<impl FnMut(u64)>,
-) -> Result<Option<Vec<String>>, Stop> {
+) -> Result<Option<Ending>, Stop> {
     let go_on = || if cancel.is_cancelled() { Err(quell::Error::Cancelled) } else { Ok(()) };
-    let notes = loop {
+    let ending = loop {
         go_on()?;
         match frames.recv_timeout(PATIENCE) {
             Ok(Read::Frame((frame, parameters))) => {
@@ -137,7 +167,7 @@ fn feed(
                 }
             }
             Ok(Read::Failed(e)) => return Err(Stop::Read(e)),
-            Ok(Read::End(notes)) => break notes,
+            Ok(Read::End(ending)) => break ending,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
@@ -146,7 +176,7 @@ fn feed(
         go_on()?;
         out.send(clean)?;
     }
-    Ok(Some(notes))
+    Ok(Some(ending))
 }
 
 /// The way to the writer.
@@ -174,11 +204,18 @@ fn joined<T>(thread: JoinHandle<T>) -> T {
 
 /// Reads until the end, an error, or nobody listens.
 fn read_ahead(mut reader: VideoReader, free: &Receiver<VideoFrame>, to: &SyncSender<Read>) {
+    let mut frames = 0;
     loop {
         let mut frame = free.try_recv().unwrap_or(VideoFrame { planes: Vec::new() });
         let message = match reader.next(&mut frame) {
-            Ok(true) => Read::Frame((frame, reader.parameters().to_owned())),
-            Ok(false) => Read::End(reader.notes().to_vec()),
+            Ok(true) => {
+                frames += 1;
+                Read::Frame((frame, reader.parameters().to_owned()))
+            }
+            Ok(false) => {
+                let (notes, shortfall) = (reader.notes().to_vec(), reader.shortfall().cloned());
+                Read::End(Ending { frames, notes, shortfall })
+            }
             Err(e) => Read::Failed(e),
         };
         let last = !matches!(message, Read::Frame(_));
@@ -194,7 +231,7 @@ fn write_behind(
     mut writer: VideoWriter,
     from: &Receiver<Write>,
     used: &Sender<VideoFrame>,
-) -> quell_io::Result<Vec<String>> {
+) -> quell_io::Result<Written> {
     for message in from {
         match message {
             Write::Frame((frame, parameters)) => {
@@ -202,10 +239,11 @@ fn write_behind(
                 // The reader may have ended.
                 let _ = used.send(frame);
             }
-            Write::End => return writer.finish(),
+            Write::End => return Ok(Written { notes: writer.finish()?, kept: true }),
+            Write::Short => return Ok(Written { notes: Vec::new(), kept: writer.finish_short()? }),
         }
     }
-    Ok(Vec::new())
+    Ok(Written::default())
 }
 
 #[cfg(test)]

@@ -1,8 +1,14 @@
 //! The program as its users meet it: every test runs the built binary in a folder of its own.
 
 mod arrays;
+#[cfg(unix)]
+mod clips;
 mod commands;
 mod common;
+#[cfg(unix)]
+mod containers;
+#[cfg(unix)]
+mod damaged;
 mod devices;
 #[cfg(target_os = "linux")]
 mod drivers;
@@ -13,6 +19,8 @@ mod help;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;
+#[cfg(unix)]
+mod matrix_clips;
 #[cfg(unix)]
 mod matrix_pictures;
 #[cfg(unix)]

@@ -170,19 +170,20 @@ fn a_closed_pipe_ends_quietly() {
 }
 
 #[test]
-fn a_clip_that_is_cut_off_keeps_its_whole_frames() {
+fn a_clip_that_is_cut_off_keeps_its_whole_frames_and_fails() {
     let f = Folder::new("cut");
     let mut cut = clip(16, 16, 3);
     cut.truncate(cut.len() - 100);
     fs::write(f.path("a.y4m"), &cut).unwrap();
     f.quell(&with(&["a.y4m"]))
-        .expect(0)
-        .says("a.y4m: 16 x 16 4:2:0, 8 bits, 2 frames, ")
-        .says("note: a.y4m: the stream is cut off inside frame 3: 2 whole frames are kept");
+        .expect(1)
+        .says("error: a.y4m: 2 of 3 frames: the stream is cut off inside frame 3; a.quell.y4m has what could be read");
     assert_eq!(psnr(&f, "a.quell.y4m").len(), 2);
-    let (_, said, code) = pipe(&f, &with(&["-"]), cut);
-    assert_eq!(code, Some(0));
-    assert!(said.contains("note: -: the stream is cut off inside frame 3"), "{said}");
+    let whole = fs::read(f.path("a.quell.y4m")).unwrap();
+    let (out, said, code) = pipe(&f, &with(&["-"]), cut);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("error: -: 2 of 3 frames: the stream is cut off inside frame 3\n"), "{said}");
+    assert!(out == whole);
 }
 
 #[test]
@@ -256,6 +257,8 @@ fn what_makes_no_sense_is_refused_before_the_work() {
         (&["a.y4m", "b.y4m", "-o", "c.mkv"], "-o c.mkv: one file for 2 inputs"),
         (&["-", "--in-place"], "--in-place: standard input cannot be overwritten"),
         (&["a.y4m", "--rate", "0"], "must be a rate such as"),
+        (&["a.y4m", "--past", "2"], "error: --past 2: method bm3d does not look at other frames"),
+        (&["a.y4m", "--future", "1"], "hint: --method nlm or --method isoline can"),
     ] {
         f.quell(args).expect(2).says(message);
     }

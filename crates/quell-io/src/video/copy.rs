@@ -20,9 +20,9 @@ pub fn copy(input: &Path, output: &Path, info: &VideoInfo, options: &VideoWriteO
         (Some(VideoKind::Pictures), Some(VideoKind::Pictures))
             if Format::from_path(input) == Format::from_path(output) =>
         {
-            let mut writer = SequenceWriter::create(output, info, &options.pictures)?;
+            let mut writer = SequenceWriter::create(output, info, options)?;
             files(input)?.iter().try_for_each(|file| writer.copy(file))?;
-            writer.finish();
+            writer.finish()?;
         }
         _ => return Ok(false),
     }

@@ -19,6 +19,10 @@
 //! while reader.next(&mut frame)? {
 //!     writer.write(&frame, reader.parameters())?;
 //! }
+//! if let Some(short) = reader.shortfall() {
+//!     writer.finish_short()?;
+//!     return Err(short.to_string().into());
+//! }
 //! for remark in reader.notes().iter().chain(&writer.finish()?) {
 //!     eprintln!("note: {remark}");
 //! }
@@ -47,6 +51,8 @@ use ffmpeg::{Decoder, Encoder};
 use sequence::{SequenceReader, SequenceWriter};
 
 pub use copy::copy;
+#[doc(hidden)]
+pub use ffmpeg::parse_probe;
 pub(crate) use ffmpeg::stop_all;
 pub use info::{Fields, VideoInfo};
 pub use kind::VideoKind;
@@ -77,8 +83,27 @@ impl Default for VideoReadOptions {
 pub struct VideoWriteOptions {
     /// For numbered pictures; where the clip comes from, for all.
     pub pictures: WriteOptions,
-    /// Arguments for ffmpeg instead of the usual encoder: `-c:v libx265 -crf 18`.
+    /// Arguments for ffmpeg, instead of the usual encoder if they name one: `-c:v libx265 -crf 18`.
     pub encode: Option<Vec<String>>,
+    /// Remove numbered pictures that follow the last one, left from an earlier, longer result.
+    pub remove_rest: bool,
+}
+
+/// A clip that was not read to its end, or not as it was meant to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Frames that were read.
+    pub read: u64,
+    /// Frames that there are, or were to be.
+    pub of: u64,
+    /// What went wrong.
+    pub why: String,
+}
+
+impl std::fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} frames: {}", self.read, self.of, self.why)
+    }
 }
 
 /// A clip that is read.
@@ -192,6 +217,17 @@ impl VideoReader {
         }
     }
 
+    /// What is missing of a clip that is damaged or cut off, known when [`next`](Self::next) has said that there are no
+    /// more frames. A result made of it must not take the place of anything.
+    pub fn shortfall(&self) -> Option<&Shortfall> {
+        match &self.source {
+            Source::Y4m(r) => r.shortfall(),
+            Source::Container(r) => r.shortfall(),
+            // A picture that is damaged or missing is an error.
+            Source::Pictures(_) => None,
+        }
+    }
+
     /// The YUV4MPEG2 parameters of the frame that was read last; usually none.
     pub fn parameters(&self) -> &str {
         match &self.source {
@@ -232,7 +268,7 @@ fn made_from(pending: &mut Pending, options: &VideoWriteOptions) {
 }
 
 /// A clip that is written. A file takes its name when it is finished; dropped before that, nothing is left of it
-/// (but numbered pictures, of which each is complete).
+/// (but numbered pictures that replace nothing, of which each is complete).
 pub struct VideoWriter(Sink);
 
 enum Sink {
@@ -265,7 +301,7 @@ impl VideoWriter {
             }
             Some(VideoKind::Container) => Sink::Container(Box::new(Encoder::create(path, info, options)?)),
             Some(VideoKind::Pictures) | None => {
-                Sink::Pictures(Box::new(SequenceWriter::create(path, info, &options.pictures)?))
+                Sink::Pictures(Box::new(SequenceWriter::create(path, info, options)?))
             }
         }))
     }
@@ -283,11 +319,11 @@ impl VideoWriter {
         }
     }
 
-    /// Completes the clip. Returns remarks on what its kind could not keep.
+    /// Completes the clip: only when all of it is there does it take the place of what had its name. A container is
+    /// decoded once more to its last frame before that. Returns remarks on what its kind could not keep.
     pub fn finish(self) -> Result<Vec<String>> {
         match self.0 {
             Sink::Y4m(w, pending) => {
-                // A clip is not synced as pictures are: that may take longer than filtering it.
                 drop(w.finish()?);
                 pending.commit()?;
                 Ok(Vec::new())
@@ -297,7 +333,28 @@ impl VideoWriter {
                 Ok(Vec::new())
             }
             Sink::Container(w) => w.finish(),
-            Sink::Pictures(w) => Ok(w.finish()),
+            Sink::Pictures(w) => w.finish(),
+        }
+    }
+
+    /// Completes a clip made of an input with a [`Shortfall`]: it is kept if that replaces nothing, and removed
+    /// otherwise. Returns whether it is there.
+    pub fn finish_short(self) -> Result<bool> {
+        match self.0 {
+            Sink::Y4m(w, pending) => {
+                drop(w.finish()?);
+                if pending.replaces() {
+                    return Ok(false);
+                }
+                pending.commit()?;
+                Ok(true)
+            }
+            Sink::Live(w) => {
+                w.finish()?;
+                Ok(true)
+            }
+            Sink::Container(w) => w.finish_short(),
+            Sink::Pictures(w) => Ok(!w.holds_back()),
         }
     }
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use quell::device::SampleFormat;
 use quell::{Frame, Layout, Plane, VideoFormat, VideoFrame};
 
+use super::VideoWriteOptions;
 use super::info::{Origin, VideoInfo};
 use super::{VideoReadOptions, kind};
+use crate::atomic::{self, Pending};
 use crate::{Error, Format, Metadata, Page, Picture, ReadOptions, Result, SampleType, WriteOptions};
 
 /// A path with a place for a number: `%d`, or `%04d` for at least four digits.
@@ -188,8 +190,8 @@ fn format_of(page: &Page) -> VideoFormat {
     VideoFormat { width: frame.width(), height: frame.height(), layout, sample, white: frame.white() }
 }
 
-/// Writes numbered pictures one by one; each is complete or not there.
-#[derive(Debug)]
+/// Writes numbered pictures one by one; each is complete or not there. Those that would replace another wait for the
+/// last: a clip that cannot be read to its end must not be half replaced.
 pub(crate) struct SequenceWriter {
     pattern: Pattern,
     next: u64,
@@ -200,11 +202,13 @@ pub(crate) struct SequenceWriter {
     /// Where each picture comes from, if that is a picture.
     source: Option<Pattern>,
     notes: Vec<String>,
+    held: Vec<Pending>,
+    remove_rest: bool,
 }
 
 impl SequenceWriter {
     /// Numbers go on from the first of the input, or begin with 1.
-    pub(crate) fn create(path: &Path, info: &VideoInfo, options: &WriteOptions) -> Result<Self> {
+    pub(crate) fn create(path: &Path, info: &VideoInfo, options: &VideoWriteOptions) -> Result<Self> {
         let Some(pattern) = Pattern::new(path) else {
             return Err(Error::Encode(
                 "a picture holds one frame; a place for a number, such as %04d, makes it many".to_owned(),
@@ -223,12 +227,23 @@ impl SequenceWriter {
             Origin::Pictures(metadata, first) => ((**metadata).clone(), *first),
             _ => (Metadata::default(), 1),
         };
-        let (format, options) = (info.format, options.clone());
+        let pictures = options.pictures.clone();
         let source = match &info.origin {
-            Origin::Pictures(..) => options.source.as_deref().and_then(Pattern::new),
+            Origin::Pictures(..) => pictures.source.as_deref().and_then(Pattern::new),
             _ => None,
         };
-        Ok(Self { pattern, next, format, kind, metadata, options, source, notes: Vec::new() })
+        Ok(Self {
+            pattern,
+            next,
+            format: info.format,
+            kind,
+            metadata,
+            options: pictures,
+            source,
+            notes: Vec::new(),
+            held: Vec::new(),
+            remove_rest: options.remove_rest,
+        })
     }
 
     /// Takes a file for the next picture, as it is.
@@ -254,8 +269,17 @@ impl SequenceWriter {
             format: self.kind,
             notes: Vec::new(),
         };
-        self.options.source = self.source.as_ref().map(|s| s.path(self.next)).or(self.options.source.take());
-        for remark in crate::write(&self.pattern.path(self.next), &picture, &self.options)? {
+        let path = self.pattern.path(self.next);
+        let source = self.source.as_ref().map(|s| s.path(self.next)).or(self.options.source.clone());
+        let (remarks, pending) = atomic::prepare(&path, source.as_deref(), |to| {
+            crate::encode(&picture, self.kind, &self.options, to)
+        })?;
+        match pending {
+            Some(pending) if pending.replaces() => self.held.push(pending.set_aside()?),
+            Some(pending) => pending.commit()?,
+            None => {}
+        }
+        for remark in remarks {
             if !self.notes.contains(&remark) {
                 self.notes.push(remark);
             }
@@ -264,8 +288,44 @@ impl SequenceWriter {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> Vec<String> {
-        self.notes
+    /// Whether pictures wait to replace others.
+    pub(crate) fn holds_back(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Puts those that waited in their places.
+    pub(crate) fn finish(mut self) -> Result<Vec<String>> {
+        let replaced = self.holds_back();
+        for pending in self.held.drain(..) {
+            pending.commit()?;
+        }
+        if replaced {
+            self.rest()?;
+        }
+        Ok(self.notes)
+    }
+
+    /// Pictures that follow the last one without a gap are of an earlier, longer result, since this one replaced the
+    /// beginning of it: together they would pass for one clip.
+    fn rest(&mut self) -> Result<()> {
+        let numbers = self.pattern.numbers()?;
+        let from = numbers.partition_point(|n| *n < self.next);
+        let rest = numbers[from..].iter().zip(self.next..).take_while(|(n, want)| *n == want);
+        let rest: Vec<u64> = rest.map(|(n, _)| *n).collect();
+        let (Some(first), Some(last)) = (rest.first(), rest.last()) else { return Ok(()) };
+        let names = match (self.pattern.name(*first), self.pattern.name(*last)) {
+            (first, last) if first == last => first,
+            (first, last) => format!("{first} to {last}"),
+        };
+        if self.remove_rest {
+            for number in &rest {
+                std::fs::remove_file(self.pattern.path(*number))?;
+            }
+            self.notes.push(format!("{names} removed: left from an earlier, longer result"));
+        } else {
+            self.notes.push(format!("{names} left from an earlier, longer result; --force removes them"));
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use quell::VideoFrame;
 use quell::device::{Samples, SamplesMut};
 
+use super::Shortfall;
 use super::info::VideoInfo;
 use crate::{Error, Result, sniff};
 
@@ -43,6 +44,7 @@ pub struct Y4mReader<R> {
     bytes: Vec<u8>,
     parameters: String,
     notes: Vec<String>,
+    shortfall: Option<Shortfall>,
     header_bytes: usize,
 }
 
@@ -73,6 +75,7 @@ impl<R: Read> Y4mReader<R> {
             bytes,
             parameters,
             notes,
+            shortfall: None,
             header_bytes,
         })
     }
@@ -82,9 +85,14 @@ impl<R: Read> Y4mReader<R> {
         &self.info
     }
 
-    /// Remarks for the user so far: interlacing, a stream that was cut off.
+    /// Remarks for the user so far: interlacing, several streams in one.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What is missing of a stream that was cut off, known at the end.
+    pub fn shortfall(&self) -> Option<&Shortfall> {
+        self.shortfall.as_ref()
     }
 
     /// The parameters of the frame that was read last, as they stood behind `FRAME`.
@@ -97,7 +105,7 @@ impl<R: Read> Y4mReader<R> {
         self.header_bytes
     }
 
-    /// Reads a frame; `false` at the end. A frame that is not whole ends the stream with a note, unless it is the
+    /// Reads a frame; `false` at the end. A frame that is not whole ends the stream with a shortfall, unless it is the
     /// first. A `frame` of another format is replaced.
     pub fn next(&mut self, frame: &mut VideoFrame) -> Result<bool> {
         if self.ended {
@@ -117,9 +125,8 @@ impl<R: Read> Y4mReader<R> {
             (Part::Nothing, _) => Ok(false),
             (Part::Some, 0) => Err(Error::Decode("the stream ends inside its first frame".to_owned())),
             (Part::Some, n) => {
-                let frames = if n == 1 { "frame is" } else { "frames are" };
-                self.notes
-                    .push(format!("the stream is cut off inside frame {}: {n} whole {frames} kept", n + 1));
+                let why = format!("the stream is cut off inside frame {}", n + 1);
+                self.shortfall = Some(Shortfall { read: n, of: n + 1, why });
                 Ok(false)
             }
         }

@@ -8,11 +8,15 @@ use std::process::ChildStdout;
 use quell::{Layout, VideoFormat, VideoFrame};
 
 use super::GBR;
-use super::probe::{Pixels, Probe};
-use super::tool::{Tool, file, timing_option};
+use super::look;
+use super::pixels::Pixels;
+use super::probe::Probe;
+use super::program::timing_option;
+use super::source::{self, file, limits};
+use super::tool::{Counted, Ended, Tool};
 use crate::video::info::{Origin, VideoInfo};
 use crate::video::y4m::{self, Y4mReader};
-use crate::video::{VideoReadOptions, kind};
+use crate::video::{Shortfall, VideoReadOptions, kind};
 use crate::{Error, Result};
 
 /// ffmpeg that decodes the first video stream of a file.
@@ -23,6 +27,9 @@ pub(crate) struct Decoder {
     info: VideoInfo,
     frames: Option<u64>,
     notes: Vec<String>,
+    /// Frames that came.
+    read: u64,
+    shortfall: Option<Shortfall>,
 }
 
 /// What comes over the pipe.
@@ -37,8 +44,7 @@ impl Decoder {
     /// Starts it, and waits for the header.
     pub(crate) fn open(path: &Path, options: &VideoReadOptions) -> Result<Self> {
         let needed = kind::of_files(path);
-        // Its own message is clearer than ffprobe's.
-        std::fs::File::open(path)?;
+        source::check(path)?;
         let probe = Probe::of(path, &needed)?;
         let (width, height, limit) = (probe.width as u64, probe.height as u64, options.max_pixels);
         if width.saturating_mul(height) > limit {
@@ -51,7 +57,8 @@ impl Decoder {
         }
         let pixels = pixel_format(&probe, layout, bits);
         let timing = timing_option(&needed)?;
-        let mut args: Vec<OsString> = vec!["-i".into(), file(path), "-map".into(), "0:V:0".into()];
+        let mut args: Vec<OsString> = limits().into();
+        args.extend(["-i".into(), file(path), "-map".into(), "0:V:0".into()]);
         let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         match probe.rate {
             // At a constant rate each frame comes out once; where frames are missing, the sound would run away.
@@ -73,7 +80,7 @@ impl Decoder {
         let (from, mut info) = if layout == Layout::Rgb {
             let format = VideoFormat::with_bits(probe.width, probe.height, layout, bits)?;
             let mut info = VideoInfo::new(format);
-            info.rate = probe.rate;
+            (info.rate, info.aspect, info.fields) = (probe.rate, probe.aspect, probe.fields);
             (From::Raw(BufReader::with_capacity(1 << 16, stdout), Vec::new()), info)
         } else {
             match Y4mReader::new(stdout, limit) {
@@ -83,11 +90,14 @@ impl Decoder {
                     (From::Y4m(Box::new(reader)), info)
                 }
                 // What ffmpeg says of it is closer to the cause.
-                Err(e) => return Err(tool.wait().err().unwrap_or(e)),
+                Err(e) => {
+                    let ended = tool.wait()?;
+                    return Err(if ended.failed() { ended.error() } else { e });
+                }
             }
         };
         info.origin = Origin::Container(path.to_owned(), Box::new(probe));
-        Ok(Self { tool: Some(tool), from, info, frames, notes })
+        Ok(Self { tool: Some(tool), from, info, frames, notes, read: 0, shortfall: None })
     }
 
     pub(crate) fn info(&self) -> &VideoInfo {
@@ -124,14 +134,77 @@ impl Decoder {
             }
         };
         if matches!(more, Ok(true)) {
+            self.read += 1;
             return more;
         }
+        let Some(tool) = self.tool.take() else { return more };
         // The end of the stream: what ffmpeg says of it goes before what we make of it.
-        if let Some(tool) = self.tool.take() {
-            let said = tool.wait()?;
-            self.notes.extend(said.iter().map(|s| format!("ffmpeg: {s}")));
+        let ended = tool.wait()?;
+        if self.read == 0 && ended.failed() {
+            return Err(ended.error());
         }
-        more
+        if self.read == 0 {
+            return more;
+        }
+        let cut = match (&self.from, more) {
+            (_, Err(e)) => Some(e.to_string()),
+            (From::Y4m(reader), _) => reader.shortfall().map(|s| s.why.clone()),
+            _ => None,
+        };
+        self.shortfall = self.judge(&ended, cut)?;
+        if let Origin::Container(_, probe) = &self.info.origin
+            && !probe.variable
+        {
+            self.notes.extend(ended.counted().and_then(Counted::changes));
+        }
+        Ok(false)
+    }
+
+    /// Whether all frames came: as many as the file has packets to be shown, or, where packets are not frames, as many
+    /// as ffprobe decodes; and without a word of damage.
+    fn judge(&self, ended: &Ended, cut: Option<String>) -> Result<Option<Shortfall>> {
+        let Origin::Container(path, probe) = &self.info.origin else { return Ok(None) };
+        let needed = kind::of_files(path);
+        let counted = ended.counted().map_or(self.read, |c| c.taken());
+        let seen = match look::packets(path, &needed) {
+            Ok(seen) => seen,
+            Err(Error::Ffmpeg(why)) => look::Seen { frames: 0, errors: vec![why] },
+            Err(e) => return Err(e),
+        };
+        let short = |of: u64, why: String| Some(Shortfall { read: counted, of: of.max(counted), why });
+        let most = seen.frames.max(probe.announced.unwrap_or(0));
+        if ended.failed() {
+            return Ok(short(most, ended.error().to_string()));
+        }
+        if let Some(why) = cut {
+            return Ok(short(most, why));
+        }
+        if !seen.errors.is_empty() {
+            return Ok(short(most, format!("ffmpeg: {}", seen.errors.join("; "))));
+        }
+        if ended.counted().is_some_and(|c| c.written != self.read) {
+            return Ok(short(most, "ffmpeg wrote more frames than came".to_owned()));
+        }
+        if source::is_cut_off(path)? {
+            return Ok(short(most, "the file is cut off".to_owned()));
+        }
+        if counted == seen.frames {
+            return Ok(None);
+        }
+        let decoded = look::frames(path, &needed)?;
+        if !decoded.errors.is_empty() {
+            return Ok(short(most, format!("ffmpeg: {}", decoded.errors.join("; "))));
+        }
+        Ok(if decoded.frames == counted {
+            None
+        } else {
+            short(decoded.frames, "ffmpeg ended early".to_owned())
+        })
+    }
+
+    /// What is missing, known at the end.
+    pub(crate) fn shortfall(&self) -> Option<&Shortfall> {
+        self.shortfall.as_ref()
     }
 }
 

@@ -8,10 +8,15 @@ use std::process::ChildStdin;
 use quell::device::SampleFormat;
 use quell::{Layout, VideoFrame};
 
-use super::GBR;
-use super::probe::Pixels;
-use super::tool::{Tool, file, timing_option};
+use super::codec::{self, Codec};
+use super::pixels::Pixels;
+use super::probe::Probe;
+use super::program::{encoders, timing_option};
+use super::source::{file, limits};
+use super::tool::{Ended, Tool};
+use super::{GBR, look};
 use crate::atomic::Pending;
+use crate::video::Fields;
 use crate::video::info::{Origin, VideoInfo};
 use crate::video::y4m::{self, Y4mWriter};
 use crate::video::{VideoWriteOptions, kind, made_from};
@@ -25,6 +30,11 @@ pub(crate) struct Encoder {
     pending: Option<Pending>,
     info: VideoInfo,
     notes: Vec<String>,
+    needed: String,
+    /// Frames that went over the pipe.
+    written: u64,
+    /// The user's arguments may change how many frames there are.
+    own_length: bool,
 }
 
 /// What goes over the pipe.
@@ -34,14 +44,22 @@ enum To {
 }
 
 impl Encoder {
-    /// Starts it.
+    /// Starts it. `options.encode` are arguments of ffmpeg's own: instead of the usual encoder if they name one, over it if not.
     pub(crate) fn create(path: &Path, info: &VideoInfo, options: &VideoWriteOptions) -> Result<Self> {
         let needed = kind::of_files(path);
         let extension = kind::extension(path);
-        let mut notes = Vec::new();
-        let codec = match &options.encode {
-            Some(args) => args.to_vec(),
-            None => Codec::choose(&extension, info, &mut notes)?.args(),
+        let own = options.encode.as_deref().unwrap_or_default();
+        let (mut notes, mut filters) = (Vec::new(), Vec::new());
+        let (name, codec) = match codec::named(own) {
+            Some(name) => (name.to_owned(), Vec::new()),
+            None => {
+                let has = encoders(&needed)?;
+                let chosen =
+                    Codec::choose(&extension, info, |name| has.iter().any(|h| h == name), &mut notes)?;
+                notes.extend(chosen.unused(own));
+                filters.extend(chosen.filters().iter().map(|f| (*f).to_owned()));
+                (chosen.maker.name.to_owned(), chosen.args(&extension, own))
+            }
         };
         let timing = timing_option(&needed)?;
         let (pending, _) = Pending::create(path, &format!(".{extension}"))?;
@@ -49,28 +67,28 @@ impl Encoder {
             .ok_or_else(|| Error::Encode(format!("a .{extension} file can only be written to a file")))?;
         made_from(&mut pending, options);
         let mut args = input(info)?;
-        let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         if let Origin::Container(original, probe) = &info.origin {
-            args.extend(["-i".into(), file(original)]);
-            let same = kind::extension(original) == extension;
-            let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
-            add(&["-map", "0:v:0", "-map", "1:a?", "-map", "1:s?"]);
-            if same {
-                // Fonts and covers: other containers may not have a place for them.
-                add(&["-map", "1:v?", "-map", "-1:V?", "-map", "1:t?"]);
-            }
-            add(&["-map_metadata", "1", "-map_chapters", "1", "-c", "copy"]);
-            if !same {
-                add(&["-c:s", subtitles(&extension)]);
-            }
+            args.extend(rest_of(original, probe, &extension, &mut notes));
             let colours: Vec<String> = probe.colours.iter().map(|(k, v)| format!("{k}={v}")).collect();
             if !colours.is_empty() && info.format.layout != Layout::Rgb {
-                add(&["-filter:v:0", &format!("setparams={}", colours.join(":"))]);
+                filters.push(format!("setparams={}", colours.join(":")));
             }
         } else {
-            add(&["-map", "0:v:0"]);
+            args.extend(["-map", "0:v:0"].map(OsString::from));
         }
-        args.extend(codec.iter().map(OsString::from));
+        match info.fields {
+            Fields::TopFirst => filters.push("setfield=tff".to_owned()),
+            Fields::BottomFirst => filters.push("setfield=bff".to_owned()),
+            _ => {}
+        }
+        if let Some((n, d)) = info.aspect.filter(|_| info.format.layout == Layout::Rgb) {
+            filters.push(format!("setsar={n}/{d}"));
+        }
+        if !filters.is_empty() {
+            args.extend(["-filter:v:0".to_owned(), filters.join(",")].map(OsString::from));
+        }
+        let clip = codec::of_clip(&name, info, own, &mut notes);
+        args.extend(codec.iter().chain(&clip).chain(own).map(OsString::from));
         args.extend([timing, "passthrough", "-y"].map(OsString::from));
         args.push(file(pending.path()));
         let (tool, stdin, _) = Tool::start(&args, &needed, true)?;
@@ -80,7 +98,16 @@ impl Encoder {
         } else {
             To::Y4m(Box::new(Y4mWriter::new(stdin, info)?))
         };
-        Ok(Self { tool: Some(tool), to: Some(to), pending: Some(pending), info: info.clone(), notes })
+        Ok(Self {
+            tool: Some(tool),
+            to: Some(to),
+            pending: Some(pending),
+            info: info.clone(),
+            notes,
+            needed,
+            written: 0,
+            own_length: codec::changes_length(own),
+        })
     }
 
     pub(crate) fn write(&mut self, frame: &VideoFrame, parameters: &str) -> Result<()> {
@@ -93,34 +120,73 @@ impl Encoder {
             }
             None => Ok(()),
         };
-        done.or_else(|e| self.ended(e))
+        done.or_else(|e| self.ended(e))?;
+        self.written += 1;
+        Ok(())
     }
 
-    /// Waits for ffmpeg, and puts the file in its place. What is to be said of it.
+    /// Waits for ffmpeg, looks whether every frame can be read back, and puts the file in its place. What is to be said
+    /// of it.
     pub(crate) fn finish(mut self) -> Result<Vec<String>> {
+        let ended = self.close()?;
+        if ended.failed() {
+            return Err(ended.error());
+        }
+        let pending = self.verified(&ended)?;
+        // A crash of the machine must not cost what is replaced.
+        pending.commit()?;
+        Ok(std::mem::take(&mut self.notes))
+    }
+
+    /// The same for a clip whose input has damage: the file is kept where there is none yet. What ffmpeg says may be of
+    /// the input, from which it takes the sound; the look at the result decides.
+    pub(crate) fn finish_short(mut self) -> Result<bool> {
+        let ended = self.close()?;
+        if ended.broke_off() {
+            return Err(ended.error());
+        }
+        let pending = self.verified(&ended)?;
+        if pending.replaces() {
+            return Ok(false);
+        }
+        pending.commit()?;
+        Ok(true)
+    }
+
+    /// Sends the rest, and waits.
+    fn close(&mut self) -> Result<Ended> {
         let flushed = match self.to.take() {
             Some(To::Y4m(to)) => to.finish().map(drop),
             Some(To::Raw(mut to, _)) => to.flush().map_err(Error::from),
             None => Ok(()),
         };
         flushed.or_else(|e| self.ended(e))?;
-        if let Some(tool) = self.tool.take() {
-            let said = tool.wait()?;
-            self.notes.extend(said.iter().map(|s| format!("ffmpeg: {s}")));
-        }
-        if let Some(pending) = self.pending.take() {
-            pending.commit()?;
-        }
-        Ok(std::mem::take(&mut self.notes))
+        let tool = self.tool.take().ok_or_else(|| Error::Ffmpeg("ended early".to_owned()))?;
+        tool.wait()
+    }
+
+    /// The file, if all is in it.
+    fn verified(&mut self, ended: &Ended) -> Result<Pending> {
+        let pending = self.pending.take().ok_or_else(|| Error::Ffmpeg("ended early".to_owned()))?;
+        let frames = match ended.counted() {
+            Some(counted) if self.own_length => counted.written,
+            _ => self.written,
+        };
+        look::verify(pending.path(), frames, &self.needed)?;
+        Ok(pending)
     }
 
     /// A closed pipe is not what went wrong: ffmpeg says what did.
     fn ended(&mut self, e: Error) -> Result<()> {
         match (&e, self.tool.take()) {
-            (Error::Io(io), Some(tool)) if io.kind() == ErrorKind::BrokenPipe => match tool.wait() {
-                Err(why) => Err(why),
-                Ok(_) => Err(Error::Ffmpeg("ended before the last frame".to_owned())),
-            },
+            (Error::Io(io), Some(tool)) if io.kind() == ErrorKind::BrokenPipe => {
+                let ended = tool.wait()?;
+                Err(if ended.failed() {
+                    ended.error()
+                } else {
+                    Error::Ffmpeg("ended before the last frame".to_owned())
+                })
+            }
             (_, tool) => {
                 self.tool = tool;
                 Err(e)
@@ -157,6 +223,44 @@ fn input(info: &VideoInfo) -> Result<Vec<OsString>> {
     Ok(args.into_iter().map(OsString::from).collect())
 }
 
+/// Tags of a stream that were true of the old one only.
+const COUNTS: [&str; 5] = ["BPS", "DURATION", "NUMBER_OF_", "_STATISTICS_", "encoder"];
+
+/// Sound, subtitles, chapters and metadata from the original; what is left behind is said.
+fn rest_of(original: &Path, probe: &Probe, extension: &str, notes: &mut Vec<String>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = limits().into();
+    args.extend(["-i".into(), file(original)]);
+    let same = kind::extension(original) == extension;
+    let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
+    add(&["-map", "0:v:0", "-map", "1:a?", "-map", "1:s?"]);
+    if same {
+        // Fonts and covers: other containers may not have a place for them.
+        add(&["-map", "1:v?", "-map", "-1:V?", "-map", "1:t?"]);
+    }
+    add(&["-map_metadata", "1", "-map_chapters", "1"]);
+    // Language, title, time code. Frames come upright.
+    add(&["-map_metadata:s:v:0", &format!("1:s:{}", probe.index), "-metadata:s:v:0", "rotate="]);
+    for tag in probe.tags.iter().filter(|t| is_count(t)) {
+        add(&["-metadata:s:v:0", &format!("{tag}=")]);
+    }
+    add(&["-c", "copy"]);
+    if !same {
+        add(&["-c:s", subtitles(extension)]);
+    }
+    if !probe.data.is_empty() {
+        notes.push(format!("data that is no picture, sound or text is left out: {}", probe.data.join(", ")));
+    }
+    if probe.more > 0 {
+        let streams = if probe.more == 1 { "a second video stream is" } else { "further video streams are" };
+        notes.push(format!("{streams} left out"));
+    }
+    args
+}
+
+fn is_count(tag: &str) -> bool {
+    !tag.contains('=') && COUNTS.iter().any(|c| tag.get(..c.len()).is_some_and(|t| t.eq_ignore_ascii_case(c)))
+}
+
 /// Subtitles as text in the kind that a container takes.
 fn subtitles(extension: &str) -> &'static str {
     match extension {
@@ -164,123 +268,5 @@ fn subtitles(extension: &str) -> &'static str {
         "mkv" => "srt",
         "webm" => "webvtt",
         _ => "copy",
-    }
-}
-
-/// An encoder with what it is to store.
-#[derive(Debug, PartialEq)]
-struct Codec {
-    name: &'static str,
-    options: &'static [&'static str],
-    layout: Layout,
-    bits: u32,
-    /// RGB becomes YUV by the usual matrix, and says so.
-    convert: bool,
-}
-
-impl Codec {
-    /// The usual encoder for a container: nearly without loss, and what players can play.
-    fn choose(extension: &str, info: &VideoInfo, notes: &mut Vec<String>) -> Result<Self> {
-        const X264: (&str, &[&str]) = ("libx264", &["-crf", "16", "-preset", "medium"]);
-        const X265: (&str, &[&str]) = ("libx265", &["-crf", "14", "-x265-params", "log-level=error"]);
-        const X265_MP4: (&str, &[&str]) =
-            ("libx265", &["-crf", "14", "-x265-params", "log-level=error", "-tag:v:0", "hvc1"]);
-        const VP9: (&str, &[&str]) = ("libvpx-vp9", &["-crf", "18", "-b:v:0", "0", "-row-mt", "1"]);
-        const FFV1: (&str, &[&str]) = ("ffv1", &["-level", "3", "-slicecrc", "1"]);
-        const MPEG2: (&str, &[&str]) = ("mpeg2video", &["-q:v:0", "2"]);
-        let bits = info.bits().unwrap_or(16);
-        let rgb = info.format.layout == Layout::Rgb;
-        let ((name, options), most) = match extension {
-            "mp4" | "m4v" | "mov" | "mkv" | "ts" | "m2ts" | "mts" if bits <= 10 || rgb => (X264, 10),
-            "mkv" if bits > 12 => (FFV1, 16),
-            "mkv" | "ts" | "m2ts" | "mts" => (X265, 12),
-            "mp4" | "m4v" | "mov" => (X265_MP4, 12),
-            "webm" => (VP9, 12),
-            "avi" => (FFV1, 16),
-            "mpg" | "mpeg" | "vob" => (MPEG2, 8),
-            _ => {
-                return Err(Error::Encode(format!(
-                    ".{extension} files can be read, but not written; name another output, such as .mkv"
-                )));
-            }
-        };
-        let (mut layout, x26) = (info.format.layout, name.starts_with("libx26"));
-        let convert = rgb && name != "ffv1";
-        if convert {
-            layout = Layout::Yuv420;
-        }
-        if name == "mpeg2video" || (name == "libvpx-vp9" && layout == Layout::Mono) {
-            layout = Layout::Yuv420;
-        }
-        let (x, y) = layout.subsampling();
-        if x26 && !(info.format.width.is_multiple_of(x) && info.format.height.is_multiple_of(y)) {
-            layout = Layout::Yuv444;
-        }
-        if layout != info.format.layout {
-            notes.push(format!("stored as {}", layout.name()));
-        }
-        let depths: &[u32] = if name == "ffv1" { &[8, 9, 10, 12, 14, 16] } else { &[8, 10, 12] };
-        let stored = *depths.iter().find(|d| **d >= bits.min(most)).unwrap_or(&most);
-        if stored < bits {
-            notes.push(format!("stored with {stored} bits instead of {bits}"));
-        }
-        Ok(Self { name, options, layout, bits: stored, convert })
-    }
-
-    fn args(&self) -> Vec<String> {
-        let pixels = match (self.layout, self.bits) {
-            // Three bytes and one of nothing, as FFV1 has it.
-            (Layout::Rgb, 8) => "bgr0".to_owned(),
-            (layout, bits) => Pixels::planar(layout, bits),
-        };
-        let mut args: Vec<String> = ["-c:v:0", self.name].map(str::to_owned).into();
-        args.extend(self.options.iter().map(|o| (*o).to_owned()));
-        args.extend(["-pix_fmt:v:0".to_owned(), pixels]);
-        if self.convert {
-            let filter = "scale=out_color_matrix=bt709:out_range=tv,\
-                          setparams=range=tv:colorspace=bt709:color_trc=bt709:color_primaries=bt709";
-            args.extend(["-filter:v:0", filter].map(str::to_owned));
-        }
-        args
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use quell::VideoFormat;
-
-    fn choose(extension: &str, size: (usize, usize), layout: Layout, bits: u32) -> (Codec, Vec<String>) {
-        let info = VideoInfo::new(VideoFormat::with_bits(size.0, size.1, layout, bits).unwrap());
-        let mut notes = Vec::new();
-        (Codec::choose(extension, &info, &mut notes).unwrap(), notes)
-    }
-
-    #[test]
-    fn depth_and_layout_are_kept_where_the_container_has_them() {
-        for (extension, layout, bits, name) in [
-            ("mp4", Layout::Yuv420, 8, "libx264"),
-            ("mkv", Layout::Yuv422, 10, "libx264"),
-            ("mov", Layout::Yuv444, 12, "libx265"),
-            ("mkv", Layout::Yuv420, 16, "ffv1"),
-            ("webm", Layout::Yuv420, 8, "libvpx-vp9"),
-            ("avi", Layout::Rgb, 16, "ffv1"),
-        ] {
-            let (codec, notes) = choose(extension, (64, 48), layout, bits);
-            assert_eq!((codec.name, codec.layout, codec.bits), (name, layout, bits), "{extension}");
-            assert!(notes.is_empty(), "{notes:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_stored_otherwise_is_said() {
-        let (codec, notes) = choose("mp4", (63, 48), Layout::Yuv420, 8);
-        assert_eq!((codec.layout, notes), (Layout::Yuv444, vec!["stored as 4:4:4".to_owned()]));
-        let (codec, notes) = choose("mp4", (64, 48), Layout::Rgb, 16);
-        assert_eq!((codec.layout, codec.bits, notes.len()), (Layout::Yuv420, 10, 2));
-        let (codec, notes) = choose("mp4", (64, 48), Layout::Mono, 16);
-        assert_eq!((codec.name, codec.bits, notes.len()), ("libx265", 12, 1));
-        let info = VideoInfo::new(VideoFormat::with_bits(8, 8, Layout::Mono, 8).unwrap());
-        assert!(Codec::choose("wmv", &info, &mut Vec::new()).is_err());
     }
 }

@@ -9,7 +9,9 @@ use quell::{Layout, VideoFrame};
 use super::GBR;
 use super::decode::pixel_format;
 use super::probe::Probe;
-use super::tool::{Tool, file, timing_option};
+use super::program::timing_option;
+use super::source::{file, limits};
+use super::tool::Tool;
 use crate::video::info::{Origin, VideoInfo};
 use crate::video::kind;
 use crate::video::sample::spread;
@@ -53,7 +55,7 @@ fn decode(
 ) -> Result<()> {
     let layout = info.format.layout;
     let rgb = layout == Layout::Rgb;
-    let mut args: Vec<OsString> = before.iter().map(OsString::from).collect();
+    let mut args: Vec<OsString> = before.iter().map(OsString::from).chain(limits()).collect();
     args.extend(["-i".into(), file(path), "-map".into(), "0:V:0".into()]);
     let mut add = |words: &[&str]| args.extend(words.iter().map(OsString::from));
     add(behind);

@@ -1,20 +1,21 @@
-//! Running ffmpeg and ffprobe: where they are, what they say, and that none outlives its work.
+//! Running ffmpeg and ffprobe: what they say and count, and that none outlives its work.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufRead, BufReader, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::program::program;
 use crate::{Error, Result};
 
-/// Names the program where it is not on the path, or another one of its kind.
-const VARIABLE: &str = "QUELL_FFMPEG";
 /// Lines of standard error that are kept.
 const LINES: usize = 3;
+/// Before its level the text of a line may be anything; these levels mean that something was lost.
+const BAD: [&str; 3] = ["[error]", "[fatal]", "[panic]"];
 
 type Shared = Arc<Mutex<Child>>;
 
@@ -33,42 +34,25 @@ pub(crate) fn stop_all() {
     }
 }
 
-/// A path that ffmpeg takes for a file, whatever is in its name.
-pub(super) fn file(path: &Path) -> OsString {
-    let mut name = OsString::from("file:");
-    name.push(path);
-    name
-}
-
-/// `ffmpeg` or `ffprobe` as the user has it.
-fn program(name: &str) -> PathBuf {
-    let Some(named) = std::env::var_os(VARIABLE).filter(|v| !v.is_empty()).map(PathBuf::from) else {
-        return name.into();
-    };
-    let other = named.file_name().map(|f| f.to_string_lossy().replace("ffmpeg", name));
-    match other {
-        Some(other) if name != "ffmpeg" => {
-            let beside = named.with_file_name(other);
-            if beside.is_file() { beside } else { name.into() }
-        }
-        _ => named,
-    }
+/// What a program printed that ran to its end.
+pub(super) struct Output {
+    pub(super) text: String,
+    /// What went wrong on the way, though it did not fail.
+    pub(super) errors: Vec<String>,
 }
 
 /// Runs a program to its end; what it printed.
-pub(super) fn output(name: &str, args: &[&OsStr], needed: &str) -> Result<String> {
-    let program = program(name);
-    let out = Command::new(&program)
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| not_started(&program, needed, e))?;
-    if !out.status.success() {
-        let said = String::from_utf8_lossy(&out.stderr);
-        let last: Vec<&str> = said.lines().filter(|l| !l.trim().is_empty()).collect();
-        return Err(failed(last[last.len().saturating_sub(LINES)..].iter().map(|l| plain(l)), out.status));
+pub(super) fn output(name: &str, args: &[&OsStr], needed: &str) -> Result<Output> {
+    let (tool, _, stdout) = Tool::spawn(name, args.iter().copied(), needed, false)?;
+    let mut text = Vec::new();
+    if let Some(mut stdout) = stdout {
+        stdout.read_to_end(&mut text)?;
     }
-    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+    let ended = tool.wait()?;
+    if !ended.status.success() {
+        return Err(ended.error());
+    }
+    Ok(Output { text: String::from_utf8_lossy(&text).into_owned(), errors: ended.said.errors })
 }
 
 fn not_started(program: &Path, needed: &str, e: io::Error) -> Error {
@@ -78,36 +62,78 @@ fn not_started(program: &Path, needed: &str, e: io::Error) -> Error {
     Error::Ffmpeg(format!("{} cannot be started: {e}", program.display()))
 }
 
-fn failed(said: impl IntoIterator<Item = String>, status: ExitStatus) -> Error {
-    let said: Vec<String> = said.into_iter().collect();
-    if said.is_empty() {
-        Error::Ffmpeg(format!("ended with {status}"))
-    } else {
-        Error::Ffmpeg(said.join("; "))
+/// How a program ended.
+pub(super) struct Ended {
+    status: ExitStatus,
+    said: Said,
+}
+
+impl Ended {
+    /// It failed, or it did not and said that something went wrong: ffmpeg ends with 0 after much of what it could not
+    /// read or write.
+    pub(super) fn failed(&self) -> bool {
+        !self.status.success() || !self.said.errors.is_empty()
+    }
+
+    /// It ended with an exit code that says so.
+    pub(super) fn broke_off(&self) -> bool {
+        !self.status.success()
+    }
+
+    /// What it said, for a failure.
+    pub(super) fn error(&self) -> Error {
+        Error::Ffmpeg(self.said.why().unwrap_or_else(|| format!("ended with {}", self.status)))
+    }
+
+    /// What it counted.
+    pub(super) fn counted(&self) -> Option<Counted> {
+        self.said.counted
     }
 }
 
-/// A line without the address of the part that printed it.
-fn plain(line: &str) -> String {
-    let line = line.trim();
-    let rest =
-        line.strip_prefix('[').and_then(|l| l.split_once("] ")).filter(|(part, _)| part.contains(" @ "));
-    rest.map_or(line, |(_, rest)| rest).chars().take(300).collect()
+/// Frames as ffmpeg counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// Written.
+    pub(super) written: u64,
+    /// Of those, repeated to keep the frame rate.
+    repeated: u64,
+    /// Left out to keep it.
+    dropped: u64,
 }
 
-/// The option that tells what happens to timestamps; it was renamed in ffmpeg 5.1.
-pub(super) fn timing_option(needed: &str) -> Result<&'static str> {
-    let text = output("ffmpeg", &["-version".as_ref()], needed)?;
-    Ok(if is_old(&text) { "-vsync" } else { "-fps_mode" })
+impl Counted {
+    /// Frames that came in.
+    pub(super) fn taken(self) -> u64 {
+        self.written.saturating_add(self.dropped).saturating_sub(self.repeated)
+    }
+
+    /// What was done to keep the frame rate.
+    pub(super) fn changes(self) -> Option<String> {
+        let what = match (self.repeated, self.dropped) {
+            (0, 0) => return None,
+            (n, 0) => format!("{n} repeated"),
+            (0, n) => format!("{n} left out"),
+            (n, m) => format!("{n} repeated and {m} left out"),
+        };
+        Some(format!("timestamps have gaps: of the frames {what}, in step with the sound"))
+    }
 }
 
-/// Builds from source have no number, and are new.
-fn is_old(text: &str) -> bool {
-    let version = text.split_whitespace().nth(2).unwrap_or_default().trim_start_matches('n');
-    let mut numbers = version.split(['.', '-']).map_while(|n| n.parse::<u32>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), minor) => (major, minor.unwrap_or(0)) < (5, 1),
-        _ => false,
+/// What was said on standard error.
+#[derive(Debug, Default)]
+struct Said {
+    /// The last lines that mean a loss.
+    errors: Vec<String>,
+    /// The last of the others.
+    rest: Vec<String>,
+    counted: Option<Counted>,
+}
+
+impl Said {
+    fn why(&self) -> Option<String> {
+        let lines = if self.errors.is_empty() { &self.rest } else { &self.errors };
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 }
 
@@ -115,7 +141,7 @@ fn is_old(text: &str) -> bool {
 #[derive(Debug)]
 pub(super) struct Tool {
     child: Shared,
-    said: Option<JoinHandle<Vec<String>>>,
+    said: Option<JoinHandle<Said>>,
 }
 
 impl Tool {
@@ -125,9 +151,21 @@ impl Tool {
         needed: &str,
         stdin: bool,
     ) -> Result<(Self, Option<ChildStdin>, Option<ChildStdout>)> {
-        let program = program("ffmpeg");
+        // Levels tell losses from the talk of encoders; the progress has the counts.
+        let usual = ["-hide_banner", "-nostdin", "-nostats", "-v", "level+error", "-progress", "pipe:2"];
+        let usual = usual.iter().map(OsStr::new);
+        Self::spawn("ffmpeg", usual.chain(args.iter().map(OsString::as_os_str)), needed, stdin)
+    }
+
+    fn spawn<'a>(
+        name: &str,
+        args: impl Iterator<Item = &'a OsStr>,
+        needed: &str,
+        stdin: bool,
+    ) -> Result<(Self, Option<ChildStdin>, Option<ChildStdout>)> {
+        let program = program(name, needed)?;
         let mut command = Command::new(&program);
-        command.args(["-hide_banner", "-nostdin", "-v", "error"]).args(args).stderr(Stdio::piped());
+        command.args(args).stderr(Stdio::piped());
         if stdin {
             command.stdin(Stdio::piped()).stdout(Stdio::null());
         } else {
@@ -140,12 +178,12 @@ impl Tool {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let child = Arc::new(Mutex::new(child));
         running().push(child.clone());
-        let said = stderr.map(|s| std::thread::spawn(move || last_lines(s)));
+        let said = stderr.map(|s| std::thread::spawn(move || listen(s)));
         Ok((Self { child, said }, stdin, stdout))
     }
 
-    /// Waits for its end. What it said is an error if it failed, and remarks otherwise.
-    pub(super) fn wait(mut self) -> Result<Vec<String>> {
+    /// Waits for its end.
+    pub(super) fn wait(mut self) -> Result<Ended> {
         let mut pause = Duration::from_millis(1);
         let status = loop {
             // The lock is not held while waiting: a signal handler may want it.
@@ -156,7 +194,7 @@ impl Tool {
             pause = (2 * pause).min(Duration::from_millis(20));
         };
         let said = self.said.take().and_then(|s| s.join().ok()).unwrap_or_default();
-        if status.success() { Ok(said) } else { Err(failed(said, status)) }
+        Ok(Ended { status, said })
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
@@ -174,22 +212,53 @@ impl Drop for Tool {
 }
 
 /// Reads standard error to its end, so that it never blocks, and keeps the end of it.
-fn last_lines(stderr: ChildStderr) -> Vec<String> {
-    let mut lines = VecDeque::new();
+fn listen(stderr: impl Read) -> Said {
+    let (mut errors, mut rest) = (VecDeque::new(), VecDeque::new());
+    let (mut counts, mut counted) = (Counted::default(), None);
     let mut from = BufReader::new(stderr);
     let mut line = Vec::new();
     while matches!(from.read_until(b'\n', &mut line), Ok(n) if n > 0) {
-        let text = plain(&String::from_utf8_lossy(&line));
+        let text = String::from_utf8_lossy(&line).trim().to_owned();
         line.clear();
-        if text.is_empty() {
-            continue;
-        }
-        lines.push_back(text);
-        if lines.len() > LINES {
-            lines.pop_front();
+        match text.split_once('=') {
+            Some(("frame", n)) => counts.written = n.trim().parse().unwrap_or(0),
+            Some(("dup_frames", n)) => counts.repeated = n.trim().parse().unwrap_or(0),
+            Some(("drop_frames", n)) => counts.dropped = n.trim().parse().unwrap_or(0),
+            Some(("progress", _)) => counted = Some(counts),
+            Some((key, _)) if is_progress(key) => {}
+            _ if text.is_empty() => {}
+            _ => {
+                let to = if BAD.iter().any(|b| text.contains(b)) { &mut errors } else { &mut rest };
+                let text = plain(&text);
+                if to.back() != Some(&text) {
+                    to.push_back(text);
+                }
+                if to.len() > LINES {
+                    to.pop_front();
+                }
+            }
         }
     }
-    lines.into()
+    Said { errors: errors.into(), rest: rest.into(), counted }
+}
+
+/// Other lines of the progress.
+fn is_progress(key: &str) -> bool {
+    matches!(key, "fps" | "bitrate" | "total_size" | "speed")
+        || (key.starts_with("out_time") || key.starts_with("stream_")) && !key.contains(' ')
+}
+
+/// A line without its level and the address of the part that printed it.
+fn plain(line: &str) -> String {
+    let part = |l: &str| -> Option<usize> {
+        let (inside, _) = l.strip_prefix('[')?.split_once("] ")?;
+        (inside.contains(" @ ") || BAD.contains(&&*format!("[{inside}]"))).then_some(inside.len() + 3)
+    };
+    let mut line = line.trim();
+    while let Some(length) = part(line) {
+        line = &line[length..];
+    }
+    line.chars().take(300).collect()
 }
 
 #[cfg(test)]
@@ -197,25 +266,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_apart() {
-        let old = [
-            "ffmpeg version 4.4.2-0ubuntu0.22.04.1 Copyright",
-            "ffmpeg version 5.0 Copyright",
-            "ffmpeg version n4.4",
-        ];
-        let new = [
-            "ffmpeg version 5.1.9-0+deb12u1 C",
-            "ffmpeg version n7.1 C",
-            "ffmpeg version N-112-gabc C",
-            "ffmpeg version 8.0 C",
-        ];
-        assert_eq!(old.map(is_old), [true; 3]);
-        assert_eq!(new.map(is_old), [false; 4]);
+    fn lines_lose_addresses_and_levels_only() {
+        assert_eq!(plain("[mov,mp4 @ 0x55d] [error] moov atom not found\n"), "moov atom not found");
+        assert_eq!(plain("[fatal] no"), "no");
+        assert_eq!(plain("[sic] a.mp4: Invalid data"), "[sic] a.mp4: Invalid data");
     }
 
     #[test]
-    fn lines_lose_addresses_only() {
-        assert_eq!(plain("[mov,mp4 @ 0x55d] moov atom not found\n"), "moov atom not found");
-        assert_eq!(plain("[sic] a.mp4: Invalid data"), "[sic] a.mp4: Invalid data");
+    fn losses_are_told_from_talk_and_counts() {
+        let text = "x265 [info]: fine\nframe=3\ndup_frames=1\ndrop_frames=0\nout_time_ms=4\nprogress=continue\n\
+            [h264 @ 0x1] [error] error while decoding MB 1 2\nframe=13\nfps=0.0\nstream_0_0_q=-0.0\ndup_frames=2\n\
+            drop_frames=1\nprogress=end\nframe=99\n";
+        let said = listen(text.as_bytes());
+        assert_eq!(said.errors, ["error while decoding MB 1 2"]);
+        assert_eq!(said.rest, ["x265 [info]: fine"]);
+        let counted = said.counted.unwrap();
+        assert_eq!((counted.written, counted.taken()), (13, 12));
+        assert!(counted.changes().unwrap().contains("2 repeated and 1 left out"));
+        let said = listen(&b"talk=1 of many\n"[..]);
+        assert_eq!((said.counted, said.why()), (None, Some("talk=1 of many".to_owned())));
     }
 }

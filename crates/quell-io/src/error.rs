@@ -31,6 +31,12 @@ pub enum Error {
         /// The limit in pixels.
         limit: u64,
     },
+    /// There is not so much memory.
+    #[error("not enough memory: {bytes} bytes are needed")]
+    Memory {
+        /// What was asked for.
+        bytes: u64,
+    },
     /// The extension of an output file tells no format.
     #[error("{}: the extension tells no picture format", .0.display())]
     UnknownExtension(PathBuf),

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use quell::{Frame, Plane};
 
+pub use crate::codec::ExrMetadata;
+
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -73,6 +75,8 @@ pub enum SampleType {
     U8,
     /// 16 bits, white 65535.
     U16,
+    /// 16-bit float, white 1.0.
+    F16,
     /// 32-bit float, white 1.0; written without clipping.
     F32,
 }
@@ -83,7 +87,7 @@ impl SampleType {
         match self {
             Self::U8 => 255.0,
             Self::U16 => 65535.0,
-            Self::F32 => 1.0,
+            Self::F16 | Self::F32 => 1.0,
         }
     }
 
@@ -91,7 +95,7 @@ impl SampleType {
     pub fn bytes(self) -> u64 {
         match self {
             Self::U8 => 1,
-            Self::U16 => 2,
+            Self::U16 | Self::F16 => 2,
             Self::F32 => 4,
         }
     }
@@ -121,6 +125,21 @@ pub struct Metadata {
     pub premultiplied: bool,
     /// PNG chunks on colour, resolution and text, as type and content; carried from PNG to PNG only.
     pub png: Vec<([u8; 4], Vec<u8>)>,
+    /// What only JPEG has; carried from JPEG to JPEG.
+    pub jpeg: JpegMetadata,
+    /// What only OpenEXR has: attributes, windows, compression; carried from OpenEXR to OpenEXR.
+    pub exr: Option<ExrMetadata>,
+}
+
+/// What only JPEG files have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JpegMetadata {
+    /// Segments as marker and content: IPTC, the second part of XMP, comments, what programs keep there.
+    pub segments: Vec<(u8, Vec<u8>)>,
+    /// Resolution: its unit (0 none, 1 inch, 2 centimetre), across and down.
+    pub density: Option<(u8, u16, u16)>,
+    /// Luma samples for each chroma sample, across and down, where that is not one: the result has as many.
+    pub sampling: Option<(u8, u8)>,
 }
 
 /// A decoded picture file.

@@ -146,7 +146,7 @@ pub(super) fn encode(rows: &Rows, writer: &mut impl Write) -> Result<()> {
     let kind = match rows.samples {
         SampleType::U8 => "|u1",
         SampleType::U16 => "<u2",
-        SampleType::F32 => "<f4",
+        SampleType::F16 | SampleType::F32 => "<f4",
     };
     let kind = kind.parse().map_err(|e| Error::Encode(format!("{kind}: {e}")))?;
     npyz::WriteOptions::new_header_only()

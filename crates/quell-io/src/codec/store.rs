@@ -56,11 +56,14 @@ impl<'a> Rows<'a> {
         // Only PNM stores its largest value, which is white; elsewhere it is brought to the usual one.
         let own_white = picture.format == Format::Pnm && white != page.samples.white();
         let alpha_white = if own_white { white } else { page.samples.white() };
-        if samples != page.samples {
+        let float = |s| matches!(s, SampleType::F16 | SampleType::F32);
+        if samples != page.samples && float(samples) && float(page.samples) {
+            remarks.add(format!("{name} cannot hold {} samples: stored as float", describe(page.samples)));
+        } else if samples != page.samples {
             scale = samples.white() / white;
             alpha_scale = samples.white() / alpha_white;
             let (from, to) = (describe(page.samples), describe(samples));
-            let clipped = if page.samples == SampleType::F32 { ", values outside are clipped" } else { "" };
+            let clipped = if float(page.samples) { ", values outside are clipped" } else { "" };
             remarks.add(format!(
                 "{name} cannot hold {from} samples: stored as {to}, white {white} as {}{clipped}",
                 samples.white()
@@ -143,7 +146,7 @@ impl<'a> Rows<'a> {
                     Order::Little => row.iter().for_each(|v| out.extend(v.to_le_bytes())),
                 }
             }
-            (SampleType::F32, order) => {
+            (SampleType::F16 | SampleType::F32, order) => {
                 let mut row = Vec::with_capacity(self.width() * self.channels());
                 self.row(y, &mut row, |v| v);
                 match order {
@@ -180,8 +183,10 @@ impl<'a> Rows<'a> {
 /// The sample type that a format uses for samples of another one.
 fn stored_as(format: Format, samples: SampleType) -> SampleType {
     match (format, samples) {
+        (Format::Exr, SampleType::F16) => SampleType::F16,
+        (Format::Tiff | Format::Npy, SampleType::F16) => SampleType::F32,
         (Format::Tiff | Format::Npy, s) => s,
-        (Format::Png | Format::Pnm, SampleType::F32) => SampleType::U16,
+        (Format::Png | Format::Pnm, SampleType::F16 | SampleType::F32) => SampleType::U16,
         (Format::Png | Format::Pnm, s) => s,
         (Format::Jpeg | Format::WebP, _) => SampleType::U8,
         (Format::Pfm | Format::Exr, _) => SampleType::F32,
@@ -193,7 +198,7 @@ fn is_maxval(samples: SampleType, white: f32) -> bool {
     let range = match samples {
         SampleType::U8 => 1.0..=255.0,
         SampleType::U16 => 256.0..=65535.0,
-        SampleType::F32 => return false,
+        SampleType::F16 | SampleType::F32 => return false,
     };
     white.fract() == 0.0 && range.contains(&white)
 }
@@ -202,6 +207,7 @@ fn describe(samples: SampleType) -> &'static str {
     match samples {
         SampleType::U8 => "8-bit",
         SampleType::U16 => "16-bit",
+        SampleType::F16 => "half float",
         SampleType::F32 => "float",
     }
 }

@@ -263,8 +263,12 @@ fn write_pages<W: Write + Seek, K: TiffKind>(
             (SampleType::U8, false) => page.write::<_, _, RGB8>(&mut encoder, |v| rows.round(v) as u8)?,
             (SampleType::U16, true) => page.write::<_, _, Gray16>(&mut encoder, |v| rows.round(v))?,
             (SampleType::U16, false) => page.write::<_, _, RGB16>(&mut encoder, |v| rows.round(v))?,
-            (SampleType::F32, true) => page.write::<_, _, Gray32Float>(&mut encoder, |v| v)?,
-            (SampleType::F32, false) => page.write::<_, _, RGB32Float>(&mut encoder, |v| v)?,
+            (SampleType::F16 | SampleType::F32, true) => {
+                page.write::<_, _, Gray32Float>(&mut encoder, |v| v)?
+            }
+            (SampleType::F16 | SampleType::F32, false) => {
+                page.write::<_, _, RGB32Float>(&mut encoder, |v| v)?
+            }
         }
     }
     Ok(())

@@ -158,7 +158,7 @@ fn format_of(page: &Page) -> VideoFormat {
     let sample = match page.samples {
         SampleType::U8 => SampleFormat::U8,
         SampleType::U16 => SampleFormat::U16,
-        SampleType::F32 => SampleFormat::F32,
+        SampleType::F16 | SampleType::F32 => SampleFormat::F32,
     };
     let frame = &page.frame;
     let layout = if frame.channels() == 1 { Layout::Mono } else { Layout::Rgb };

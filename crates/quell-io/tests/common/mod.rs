@@ -25,6 +25,7 @@ pub fn plane(width: usize, height: usize, samples: SampleType, seed: u32) -> Pla
             (_, 1) => samples.white(),
             (SampleType::U8, _) => (r % 256) as f32,
             (SampleType::U16, _) => (r % 65536) as f32,
+            (SampleType::F16, _) => (r % 2048) as f32 / 1024.0,
         }
     });
     Plane::from_vec(width, height, data.collect()).unwrap()

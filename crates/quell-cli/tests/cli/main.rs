@@ -11,4 +11,5 @@ mod filtering;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;
+mod memory;
 mod video;

@@ -16,6 +16,7 @@ pub use map::IsolineMap;
 pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, filter_planes, picture};
+use crate::memory::check_planes;
 use crate::method::Method;
 use crate::noise::{estimate, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
@@ -124,6 +125,8 @@ impl Denoiser {
             };
             return Ok((sigma, Guide::Own));
         }
+        // Spectra are complex, and there are several.
+        check_planes(8 * frame.channels(), frame.width(), frame.height())?;
         let whitening = correlation.resolve(frame, self.spec.sigma.known())?;
         Ok((whitening.sigma(), Guide::Whitened(Arc::new(whitening))))
     }
@@ -141,7 +144,10 @@ impl Denoiser {
         let resolved = self.resolve(frame.clone())?;
         let frame = match &resolved {
             Some(job) => self.run_resolved(frame, job, control)?,
-            None => frame.to_frame(),
+            None => {
+                check_planes(frame.channels(), frame.width(), frame.height())?;
+                frame.to_frame()
+            }
         };
         Ok(Denoised { frame, resolved })
     }
@@ -193,6 +199,7 @@ impl Denoiser {
         let mut views = frame.planes().to_vec();
         // BM3D works on the 0..255 scale; 8-bit pictures are borrowed as they are.
         if scale != 1.0 {
+            check_planes(views.len(), frame.width(), frame.height())?;
             scaled = views.iter().map(|p| rescale(p.to_plane(), scale)).collect();
             views = scaled.iter().map(Plane::view).collect();
         }

@@ -1,6 +1,7 @@
 //! Samples as cameras, files and video have them: integers or floats, in host or in device memory.
 
 use crate::bm3d::Plan;
+use crate::memory::check_planes;
 use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::Backend;
@@ -345,6 +346,7 @@ pub(crate) fn by_conversion<B: Backend + ?Sized>(
 ) -> Result<()> {
     check_shape(plan, encoding, from, to)?;
     let scale = 255.0 / encoding.white;
+    check_planes(from.len(), plan.width, plan.height)?;
     let convert = |s: &Samples<'_>| Plane::from_vec(plan.width, plan.height, s.to_floats(scale));
     let planes = from.iter().map(convert).collect::<Result<Vec<Plane>>>()?;
     let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
@@ -364,10 +366,12 @@ pub(crate) fn filter_planes<B: Backend + ?Sized>(
     control: &Control,
 ) -> Result<Vec<Plane>> {
     let Some(mode) = color else { return backend.bm3d(plan, planes, control) };
+    check_planes(planes.len(), plan.width, plan.height)?;
     let mut planes = mode.forward(planes);
     let channels: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).take(plan.channels()).collect();
     let filtered = backend.bm3d(plan, &channels, control)?;
     planes.iter_mut().zip(filtered).for_each(|(plane, new)| *plane = new);
+    check_planes(planes.len(), plan.width, plan.height)?;
     Ok(mode.inverse(&planes))
 }
 

@@ -13,6 +13,7 @@ mod pca;
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::check_planes;
 use crate::{Error, FrameView, Result};
 
 /// How the noise is estimated.
@@ -77,6 +78,8 @@ const ROUNDING: f32 = 1e-6;
 /// ```
 pub fn estimate(frame: &FrameView<'_>, estimator: Estimator) -> Result<f32> {
     frame.check_finite()?;
+    // Estimators take some of the samples, or half-size copies.
+    check_planes(1, frame.width(), frame.height())?;
     let found = match estimator {
         Estimator::Ponomarenko => dct::estimate(frame),
         Estimator::Coarse => coarse::estimate(frame),

@@ -136,7 +136,9 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
         }
         match cause.downcast_ref()? {
             quell_io::Error::TooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
-            quell_io::Error::Memory { .. } => Some(SMALLER.to_owned()),
+            quell_io::Error::Memory { .. } | quell_io::Error::Frame(quell::Error::Memory { .. }) => {
+                Some(SMALLER.to_owned())
+            }
             quell_io::Error::NoProgram { .. } => Some(
                 "install ffmpeg (apt install ffmpeg, brew install ffmpeg), name it in QUELL_FFMPEG, or use .y4m"
                     .to_owned(),

@@ -21,9 +21,8 @@ const STREAM: &str = r#"{"streams": [{"index": 0, "codec_name": "hevc", "profile
 {"codec_type": "data", "codec_tag_string": "tmcd"}], "format": {"start_time": "0.0", "duration": "1.24"}}"#;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = "fuzz/corpus/decode";
-    fs::create_dir_all(folder)?;
     for format in Format::ALL {
+        let folder = folder(format)?;
         for samples in [SampleType::U8, SampleType::U16, SampleType::F32] {
             for channels in 1..=4 {
                 let mut file = Cursor::new(Vec::new());
@@ -38,17 +37,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    let folder = folder(Format::Pnm)?;
     for (name, bytes) in [
         ("plain-pbm", &b"P1 3 1 101"[..]),
         ("pbm", b"P4 3 1\n\xa0"),
         ("plain-pgm", b"P2 2 1 1023 0 7"),
         ("plain-ppm", b"P3 1 1 255 1 2 3"),
-        (
-            "npy-columns",
-            b"\x93NUMPY\x01\0\x3a\0{'descr': '>u2', 'fortran_order': True, 'shape': (1, 2), }\n1234",
-        ),
     ] {
         fs::write(format!("{folder}/{name}"), bytes)?;
+    }
+    let array = b"\x93NUMPY\x01\0\x3a\0{'descr': '>u2', 'fortran_order': True, 'shape': (1, 2), }\n1234";
+    fs::write(format!("{}/columns", self::folder(Format::Npy)?), array)?;
+    // Of every sampling, and progressive: the tests have them.
+    for entry in fs::read_dir("crates/quell-io/tests/jpeg")? {
+        let path = entry?.path();
+        if let (Some("jpg"), Some(name)) = (path.extension().and_then(|e| e.to_str()), path.file_name()) {
+            fs::copy(&path, format!("{}/{}", self::folder(Format::Jpeg)?, name.display()))?;
+        }
     }
 
     let folder = "fuzz/corpus/plan";
@@ -64,12 +69,22 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let folder = "fuzz/corpus/y4m";
     fs::create_dir_all(folder)?;
-    for (tag, bytes) in [("420jpeg", 23), ("422", 27), ("444", 45), ("mono", 15), ("420p10", 46), ("mono16", 30)] {
+    for (tag, bytes) in
+        [("420jpeg", 23), ("422", 27), ("444", 45), ("mono", 15), ("420p10", 46), ("mono16", 30)]
+    {
         let frames = format!("FRAME\n{}FRAME Xkey=1\n{}", "a".repeat(bytes), "b".repeat(bytes));
         let header = format!("YUV4MPEG2 W5 H3 F30000:1001 Ip A1:1 C{tag} XCOLORRANGE=FULL\n");
         fs::write(format!("{folder}/{tag}"), header + &frames)?;
     }
     Ok(())
+}
+
+/// The corpus of a format, which is made.
+fn folder(format: Format) -> Result<String, Box<dyn Error>> {
+    let name = if format == Format::Exr { "exr".to_owned() } else { format.name().to_ascii_lowercase() };
+    let folder = format!("fuzz/corpus/decode_{name}");
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 fn picture(format: Format, samples: SampleType, channels: usize) -> Result<Picture, Box<dyn Error>> {

@@ -122,6 +122,12 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
                 "--nan keep leaves such samples as they are, --nan zero sets them to zero".to_owned(),
             );
         }
+        if let Some(quell::Error::Huge { .. }) = cause.downcast_ref() {
+            return Some("--white says which value is white; else divide the data by a constant first".to_owned());
+        }
+        if let Some(quell::Error::Memory { .. }) = cause.downcast_ref() {
+            return Some(SMALLER.to_owned());
+        }
         if let Some(quell::Error::Device { device, .. }) = cause.downcast_ref()
             && device != "cpu"
         {
@@ -138,6 +144,9 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
                 could_be.join(", ")
             )),
             quell_io::Error::TooLarge { .. } | quell_io::Error::PagesTooLarge { .. } => Some("--max-pixels raises the limit".to_owned()),
+            quell_io::Error::Memory { .. } | quell_io::Error::Frame(quell::Error::Memory { .. }) => {
+                Some(SMALLER.to_owned())
+            }
             quell_io::Error::NoProgram { .. } => Some(
                 "install ffmpeg (apt install ffmpeg, brew install ffmpeg), name it in QUELL_FFMPEG, or use .y4m"
                     .to_owned(),
@@ -147,6 +156,9 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
         }
     })
 }
+
+/// For pictures that do not fit into memory.
+const SMALLER: &str = "--tile 1024 filters the picture in parts, --jobs 1 one picture at a time";
 
 /// For hints.
 pub(crate) const EXTENSIONS: &str = "png, jpg, tif, webp, pgm, ppm, pam, pfm, exr, npy";

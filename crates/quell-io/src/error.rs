@@ -45,6 +45,12 @@ pub enum Error {
         /// Axes that could be meant, best first.
         could_be: Vec<String>,
     },
+    /// There is not so much memory.
+    #[error("not enough memory: {bytes} bytes are needed")]
+    Memory {
+        /// What was asked for.
+        bytes: u64,
+    },
     /// The extension of an output file tells no format.
     #[error("the extension tells no picture format")]
     UnknownExtension(PathBuf),

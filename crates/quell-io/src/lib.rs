@@ -25,13 +25,13 @@
 //!
 //! | format | samples | layouts | kept |
 //! |---|---|---|---|
-//! | PNG | 8, 16 bits | grey, RGB, each with alpha | ICC, EXIF, XMP, colour and text chunks |
-//! | JPEG | 8 bits | grey, RGB | ICC, EXIF, XMP |
+//! | PNG | 8, 16 bits | grey, RGB, each with alpha | ICC, EXIF, XMP, colour, text and other chunks |
+//! | JPEG | 8 bits | grey, RGB | ICC, EXIF, XMP, IPTC, comments, resolution, chroma sampling |
 //! | TIFF, BigTIFF | 8, 16, 32 bits, signed or not; float of 16, 32, 64 bits | grey, RGB, each with alpha; channels; pages | every field that does not say how samples are stored |
 //! | WebP | 8 bits, written lossless | RGB, RGBA | ICC, EXIF, XMP |
 //! | PNM: PBM, PGM, PPM, PAM | 8, 16 bits and the largest value | grey, RGB, each with alpha | |
 //! | PFM | float | grey, RGB | |
-//! | OpenEXR | float | grey, RGB, each with alpha | |
+//! | OpenEXR | half, float | grey, RGB, each with alpha | attributes, windows, compression |
 //! | NumPy `.npy` | as TIFF | `H x W`, `H x W x 3` and `4`, any other by [`Axes`] | shape, order, byte order |
 //!
 //! Samples keep the file's own units: 0 to 255 for 8 bits, 0 to 65535 for 16 bits, float as it is.
@@ -59,10 +59,12 @@ pub mod video;
 pub use atomic::{copy, remove_unfinished, save};
 pub use axes::Axes;
 pub use error::{Error, Result};
-pub use picture::{ArrayLayout, Format, Metadata, Page, Picture, SampleType, TiffLayout};
+pub use picture::{
+    ArrayLayout, ExrMetadata, Format, JpegMetadata, Metadata, Page, Picture, SampleType, TiffLayout,
+};
 pub use stale::remove_stale;
 
-use std::io::{Seek, Write};
+use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// How to read.
@@ -99,7 +101,10 @@ impl Default for WriteOptions {
 
 /// Reads a picture; the format is told by the content, the name only breaks ties.
 pub fn read(path: &Path, options: &ReadOptions) -> Result<Picture> {
-    let bytes = std::fs::read(path)?;
+    let bytes = std::fs::read(path).map_err(|e| match e.kind() {
+        ErrorKind::OutOfMemory => Error::Memory { bytes: path.metadata().map_or(0, |m| m.len()) },
+        _ => Error::Io(e),
+    })?;
     decode(&bytes, path.extension().and_then(|e| e.to_str()), options)
 }
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use quell::{Frame, Plane};
 
+pub use crate::codec::ExrMetadata;
+
 use crate::Axes;
 use crate::codec::tiff::Directory;
 
@@ -160,6 +162,10 @@ pub struct Metadata {
     pub tiff: TiffLayout,
     /// How a NumPy array was laid out; carried from NPY to NPY only.
     pub array: Option<ArrayLayout>,
+    /// What only JPEG has; carried from JPEG to JPEG.
+    pub jpeg: JpegMetadata,
+    /// What only OpenEXR has: attributes, windows, compression; carried from OpenEXR to OpenEXR.
+    pub exr: Option<ExrMetadata>,
 }
 
 /// How a TIFF file was laid out, so that a result is laid out in the same way. The default stands for pages of
@@ -185,6 +191,17 @@ pub struct ArrayLayout {
     pub(crate) fortran: bool,
     /// Most significant bytes first.
     pub(crate) big_endian: bool,
+}
+
+/// What only JPEG files have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JpegMetadata {
+    /// Segments as marker and content: IPTC, the second part of XMP, comments, what programs keep there.
+    pub segments: Vec<(u8, Vec<u8>)>,
+    /// Resolution: its unit (0 none, 1 inch, 2 centimetre), across and down.
+    pub density: Option<(u8, u16, u16)>,
+    /// Luma samples for each chroma sample, across and down, where that is not one: the result has as many.
+    pub sampling: Option<(u8, u8)>,
 }
 
 /// A decoded picture file.

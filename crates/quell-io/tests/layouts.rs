@@ -124,10 +124,8 @@ fn exr_of_half_floats_and_other_channels_is_read_with_notes() {
     Image::from_channels((3, 1), pixels).write().to_buffered(&mut file).unwrap();
     let got = from_bytes(file.get_ref()).unwrap();
     assert_eq!(got.pages[0].frame.to_interleaved(), [0.0, 0.5, 1.0]);
-    assert_eq!(
-        got.notes,
-        ["channels not used: Z", "samples are read as 32-bit float, and will be written so"]
-    );
+    assert_eq!(got.pages[0].samples, quell_io::SampleType::F16);
+    assert_eq!(got.notes, ["channels not used: Z"]);
 }
 
 #[test]

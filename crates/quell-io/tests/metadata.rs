@@ -129,5 +129,54 @@ fn png_keeps_colour_resolution_and_text_chunks() {
     assert_eq!(first.metadata.png, chunks);
     assert_eq!(through(&first, Format::Png).metadata.png, chunks);
     let (_, remarks) = to_bytes(&first, Format::Tiff);
-    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert_eq!(remarks.len(), 3, "{remarks:?}");
+}
+
+/// A PNG of two grey pixels with more chunks.
+fn with_chunks(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+    let extra: Vec<_> = chunks.iter().map(|(kind, data)| png_chunk(kind, data)).collect();
+    png_file([2, 1], [8, 0, 0], &extra, &[0, 1, 2])
+}
+
+#[test]
+fn png_chunks_are_carried_or_named() {
+    let (time, own) = ([7, 0xe8, 1, 2, 3, 4, 5], b"what nobody knows");
+    let file = with_chunks(&[(b"tIME", &time), (b"quEl", own), (b"sBIT", &[5]), (b"iDOT", &[0; 28])]);
+    let first = from_bytes(&file).unwrap();
+    assert_eq!(first.notes, ["chunks that may not fit the new picture: sBIT, iDOT: not kept"]);
+    let want = [(*b"tIME", time.to_vec()), (*b"quEl", own.to_vec())];
+    assert_eq!(through(&first, Format::Png).metadata.png, want);
+    let (_, remarks) = to_bytes(&first, Format::Pnm);
+    assert_eq!(remarks, ["the chunk tIME of the PNG: not kept", "the chunk quEl of the PNG: not kept"]);
+}
+
+#[test]
+fn a_profile_that_inflates_without_end_is_named() {
+    // One block of the fixed code: a zero, and 70 MiB more by copies of 258.
+    let codes = ["110", "00110000"].into_iter().chain(std::iter::repeat_n("1100010100000", (70 << 20) / 258));
+    let bits: Vec<u8> = codes.flat_map(str::bytes).collect();
+    let mut zlib = vec![0x78, 0x01];
+    zlib.extend(bits.chunks(8).map(|b| b.iter().rev().fold(0, |byte, bit| byte << 1 | (bit - b'0'))));
+    let bomb = [&b"profile\0\0"[..], &zlib].concat();
+    let got = from_bytes(&with_chunks(&[(b"iCCP", &bomb)])).unwrap();
+    assert_eq!(got.metadata.icc, None);
+    assert_eq!(got.notes, ["the ICC profile is damaged or longer than 64 MiB, and was left out"]);
+}
+
+#[test]
+fn animations_are_refused_rather_than_cut_to_one_picture() {
+    let control = |n: u32| [n.to_be_bytes(), [0; 4]].concat();
+    let frame = [&[0; 4][..], &[0, 0, 0, 2], &[0, 0, 0, 1], &[0; 14]].concat();
+    let png = |n| with_chunks(&[(b"acTL", &control(n)), (b"fcTL", &frame)]);
+    assert!(refusal(&png(12)).starts_with("an animated PNG of 12 pictures is not supported"));
+    from_bytes(&png(1)).unwrap();
+}
+
+#[test]
+fn unknown_chunks_of_webp_are_named() {
+    let mut file = to_bytes(&simple(Format::WebP, SampleType::U8, 3), Format::WebP).0;
+    file.extend(b"quEl\x03\0\0\0abc\0");
+    let length = file.len() as u32 - 8;
+    file[4..8].copy_from_slice(&length.to_le_bytes());
+    assert_eq!(from_bytes(&file).unwrap().notes, ["chunks that nobody knows: quEl: not kept"]);
 }

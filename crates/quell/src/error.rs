@@ -32,6 +32,32 @@ pub enum Error {
         /// NaN or an infinity.
         value: f32,
     },
+    /// A sample is so large that its square is not a number any more, or white is out of all proportion.
+    #[error(
+        "plane {plane}, column {x}, row {y} is {value:e}, more than a float can be computed with (white is {white})"
+    )]
+    Huge {
+        /// Index of the plane.
+        plane: usize,
+        /// Column of the first such sample.
+        x: usize,
+        /// Row of the first such sample.
+        y: usize,
+        /// The sample.
+        value: f32,
+        /// White, in the same units.
+        white: f32,
+    },
+    /// There is not enough memory for a picture of this size.
+    #[error("not enough memory for {width} x {height} pixels: {} are needed", size(*.bytes))]
+    Memory {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+        /// What was asked for, beside the picture itself.
+        bytes: u64,
+    },
     /// Meaningful, but not offered by this build or device.
     #[error("{0}")]
     Unsupported(String),
@@ -46,6 +72,11 @@ pub enum Error {
     /// The work was cancelled through a [`Cancel`](crate::Cancel) handle.
     #[error("cancelled")]
     Cancelled,
+}
+
+/// Bytes in a unit for people.
+fn size(bytes: u64) -> String {
+    if bytes < 10 << 30 { format!("{} MiB", bytes >> 20) } else { format!("{} GiB", bytes >> 30) }
 }
 
 impl Error {

@@ -30,6 +30,7 @@ mod denoiser;
 pub mod device;
 mod error;
 mod frame;
+mod memory;
 pub mod method;
 pub mod metrics;
 pub mod noise;

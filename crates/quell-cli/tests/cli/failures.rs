@@ -113,6 +113,32 @@ fn a_bad_sample_is_named_and_can_be_zeroed_or_kept() {
 }
 
 #[test]
+fn floats_that_are_too_large_to_compute_with_are_refused_with_the_remedy() {
+    let f = Folder::new("huge");
+    let mut frame = common::noisy(24, 24, 1);
+    frame.planes_mut()[0].row_mut(3)[5] = 1e37 * 255.0;
+    for (name, samples) in
+        [("a.npy", SampleType::F32), ("a.pfm", SampleType::F32), ("a.exr", SampleType::F32)]
+    {
+        f.save(name, &[frame.clone()], samples);
+        for method in ["bm3d", "nlm", "isoline"] {
+            f.quell(&[name, "--sigma", "15", "--method", method])
+                .expect(1)
+                .says("plane 0, column 5, row 3 is 1e37")
+                .says("hint: --white");
+        }
+        f.quell(&["noise", name]).expect(1).says("row 3 is 1e37");
+    }
+    f.quell(&["a.npy", "--white", "1e37"]).expect(1).says("white = 1e37: the white level must lie between");
+    f.quell(&["a.npy", "--white", "1e-30"]).expect(1).says("white = 1e-30: the white level must lie between");
+    // What is large but can be computed with is filtered.
+    let dim = common::scaled(&common::noisy(24, 24, 1), 255e9);
+    f.save("b.npy", &[dim], SampleType::F32);
+    f.quell(&["b.npy", "--white", "1e9", "--sigma", "15", "-o", "c.npy"]).expect(0);
+    assert!(f.load("c.npy")[0].view().check_finite().is_ok());
+}
+
+#[test]
 fn an_output_folder_that_cannot_be_is_said_so() {
     let f = Folder::new("unwritable");
     f.picture("a.pgm");

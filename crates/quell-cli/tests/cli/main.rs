@@ -23,6 +23,7 @@ mod isoline;
 mod matrix_clips;
 #[cfg(unix)]
 mod matrix_pictures;
+mod memory;
 #[cfg(unix)]
 mod names;
 mod noise;

@@ -26,7 +26,10 @@ impl Canvas {
     ) -> Result<Self> {
         let (width, height) = (width.into(), height.into());
         check_size(width, height, options)?;
-        let memory = || Error::Decode(format!("not enough memory for {width} x {height} pixels"));
+        let memory = || {
+            let bytes = width.saturating_mul(height).saturating_mul(4 * channels as u64);
+            quell::Error::Memory { width: width as usize, height: height as usize, bytes }
+        };
         let n = width.checked_mul(height).and_then(|n| usize::try_from(n).ok()).ok_or_else(memory)?;
         let mut planes = Vec::new();
         for _ in 0..channels {
@@ -133,9 +136,7 @@ pub(super) fn check_size(width: u64, height: u64, options: &ReadOptions) -> Resu
 /// A buffer of zero bytes, or an error where there is no memory for it.
 pub(super) fn buffer(len: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
-    buffer
-        .try_reserve_exact(len)
-        .map_err(|_| Error::Decode(format!("not enough memory: {len} bytes are needed")))?;
+    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: len as u64 })?;
     buffer.resize(len, 0);
     Ok(buffer)
 }

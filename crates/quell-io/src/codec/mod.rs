@@ -12,6 +12,8 @@ mod store;
 pub(crate) mod tiff;
 mod webp;
 
+pub use exr::ExrMetadata;
+
 use std::fmt::Display;
 use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -100,7 +102,7 @@ pub(crate) fn encode<W: Write + Seek>(
         Format::WebP => webp::encode(&single_page(picture, format, r)?, metadata, w, r)?,
         Format::Pnm => pnm::encode(&single_page(picture, format, r)?, w)?,
         Format::Pfm => pfm::encode(&single_page(picture, format, r)?, w)?,
-        Format::Exr => exr::encode(&single_page(picture, format, r)?, w)?,
+        Format::Exr => exr::encode(&single_page(picture, format, r)?, metadata, w)?,
         Format::Npy => npy::encode(picture, w, r)?,
     }
     if format != Format::Png {
@@ -113,6 +115,19 @@ pub(crate) fn encode<W: Write + Seek>(
         if [b"tEXt", b"zTXt", b"iTXt"].iter().any(|k| has(*k)) {
             remarks.add("the text chunks of the PNG: not kept");
         }
+        if has(b"pHYs") {
+            remarks.add("the resolution of the PNG: not kept");
+        }
+        let known = [b"sRGB", b"gAMA", b"cHRM", b"cICP", b"tEXt", b"zTXt", b"iTXt", b"pHYs"];
+        for (kind, _) in metadata.png.iter().filter(|(kind, _)| !known.contains(&kind)) {
+            remarks.add(format!("the chunk {} of the PNG: not kept", kind.escape_ascii()));
+        }
+    }
+    if let Some(exr) = metadata.exr.as_ref().filter(|e| format != Format::Exr && e.says_something()) {
+        remarks.add(format!("{} of the OpenEXR file: not kept", exr.names()));
+    }
+    if format != Format::Jpeg {
+        jpeg::segments::say_lost(&metadata.jpeg, &mut remarks);
     }
     if format != Format::Tiff && metadata.tiff.has_fields() {
         remarks.add(format!("fields of the TIFF that {} has no place for: not kept", format.name()));
@@ -150,6 +165,24 @@ fn single_page<'a>(picture: &'a Picture, format: Format, remarks: &mut Remarks) 
 /// The error for content that contradicts its format.
 fn damaged(format: Format, why: impl Display) -> Error {
     Error::Decode(format!("damaged {}: {why}", format.name()))
+}
+
+/// The error for a file of several pictures, of which only one would be left.
+fn animation(format: Format, pictures: u32) -> Error {
+    Error::Unsupported(format!(
+        "an animated {} of {pictures} pictures is not supported; make numbered pictures of it first",
+        format.name()
+    ))
+}
+
+/// Whether so many bytes can be had; nothing is taken. For decoders and encoders that take memory by themselves.
+fn reserve(bytes: usize) -> Result<()> {
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| memory(bytes))
+}
+
+/// The error for a buffer that there is no memory for.
+fn memory(bytes: usize) -> Error {
+    Error::Memory { bytes: bytes as u64 }
 }
 
 /// The error for a file that is shorter than its header promises.

@@ -14,8 +14,13 @@ use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType};
 /// Keyword of the text chunk that holds XMP.
 const XMP: &str = "XML:com.adobe.xmp";
 
-/// Chunks that say how colours look, how large a pixel is, and what people wrote: carried as they are.
-const CARRIED: [&[u8; 4]; 8] = [b"sRGB", b"gAMA", b"cHRM", b"cICP", b"pHYs", b"tEXt", b"zTXt", b"iTXt"];
+/// Chunks that say how colours look, how large a pixel is, when it was made and what people wrote: carried as they are.
+const CARRIED: [&[u8; 4]; 11] =
+    [b"sRGB", b"gAMA", b"cHRM", b"cICP", b"mDCV", b"cLLI", b"pHYs", b"tIME", b"tEXt", b"zTXt", b"iTXt"];
+
+/// Chunks that the decoder and the encoder take care of.
+const STORAGE: [&[u8; 4]; 10] =
+    [b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"iCCP", b"eXIf", b"acTL", b"fcTL", b"fdAT"];
 
 /// Memory that the decoder may take for metadata and buffers of its own.
 const LIMIT: usize = 64 << 20;
@@ -37,8 +42,10 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     } else if (info.bit_depth as u8) < 8 {
         notes.push(format!("{}-bit samples were expanded to 8 bits", info.bit_depth as u8));
     }
-    if info.animation_control.is_some() {
-        notes.push("only the first picture of the animation is used".into());
+    if let Some(animation) = info.animation_control
+        && animation.num_frames > 1
+    {
+        return Err(super::animation(Format::Png, animation.num_frames));
     }
     let interlaced = info.interlaced;
     let (color, depth) = reader.output_color_type();
@@ -66,38 +73,82 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
         notes.push("the file is damaged after the last pixel".into());
     }
 
+    let chunks = Chunks::of(bytes);
     let info = reader.info();
     let owned = |data: &Option<Cow<'static, [u8]>>| data.as_ref().map(|d| d.to_vec());
+    if chunks.profile && info.icc_profile.is_none() {
+        let most = LIMIT >> 20;
+        notes.push(format!("the ICC profile is damaged or longer than {most} MiB, and was left out"));
+    }
+    if chunks.exif && info.exif_metadata.is_none() {
+        notes.push("the EXIF block is damaged and was left out".into());
+    }
     let xmp = info.utf8_text.iter().find(|c| c.keyword == XMP).and_then(|chunk| {
         let mut chunk = chunk.clone();
         chunk.decompress_text_with_limit(LIMIT).ok()?;
         Some(chunk.get_text().ok()?.into_bytes())
     });
+    if chunks.xmp && xmp.is_none() {
+        notes.push(format!("the XMP packet is damaged or longer than {} MiB, and was left out", LIMIT >> 20));
+    }
+    if !chunks.lost.is_empty() {
+        notes.push(format!("chunks that may not fit the new picture: {}: not kept", chunks.lost.join(", ")));
+    }
     let metadata = Metadata {
         icc: owned(&info.icc_profile),
         exif: owned(&info.exif_metadata),
         xmp,
-        png: carried(bytes),
+        png: chunks.carried,
         ..Metadata::default()
     };
     Ok(Decoded { pages: vec![canvas.into_page(samples, None, options)?], metadata, notes })
 }
 
-/// Collects the chunks to be carried over.
-fn carried(bytes: &[u8]) -> Vec<([u8; 4], Vec<u8>)> {
-    let mut chunks = Vec::new();
-    let mut rest = &bytes[8..];
-    while let Some((head, tail)) = rest.split_first_chunk::<8>() {
-        let [a, b, c, d, kind @ ..] = *head;
-        let Some(data) = tail.get(..u32::from_be_bytes([a, b, c, d]) as usize) else { break };
-        if CARRIED.contains(&&kind) && !(kind == *b"iTXt" && data.starts_with(XMP.as_bytes())) {
-            chunks.push((kind, data.to_vec()));
+/// What there is besides the picture.
+#[derive(Default)]
+struct Chunks {
+    carried: Vec<([u8; 4], Vec<u8>)>,
+    /// Names of those that are neither carried nor part of the storage.
+    lost: Vec<String>,
+    profile: bool,
+    exif: bool,
+    xmp: bool,
+}
+
+impl Chunks {
+    fn of(bytes: &[u8]) -> Self {
+        let mut chunks = Self::default();
+        let mut rest = &bytes[8..];
+        while let Some((head, tail)) = rest.split_first_chunk::<8>() {
+            let [a, b, c, d, kind @ ..] = *head;
+            let Some(data) = tail.get(..u32::from_be_bytes([a, b, c, d]) as usize) else { break };
+            chunks.add(kind, data);
+            // The checksum follows; the decoder has looked at it.
+            let Some(next) = tail.get(data.len() + 4..) else { break };
+            rest = next;
         }
-        // The checksum follows; the decoder has looked at it.
-        let Some(next) = tail.get(data.len() + 4..) else { break };
-        rest = next;
+        chunks
     }
-    chunks
+
+    fn add(&mut self, kind: [u8; 4], data: &[u8]) {
+        // A small letter at the end: it may be copied by those who do not know it (PNG specification, 5.4).
+        let safe = kind[3].is_ascii_lowercase();
+        match &kind {
+            b"iTXt" if data.strip_prefix(XMP.as_bytes()).is_some_and(|d| d.starts_with(b"\0")) => {
+                self.xmp = true
+            }
+            b"iCCP" => self.profile = true,
+            b"eXIf" => self.exif = true,
+            kind if STORAGE.contains(&kind) => {}
+            kind if CARRIED.contains(&kind) || safe => self.carried.push((*kind, data.to_vec())),
+            kind => {
+                let name = kind.escape_ascii().to_string();
+                if !self.lost.contains(&name) {
+                    self.lost.push(name);
+                }
+            }
+        }
+    }
 }
 
 pub(super) fn encode(rows: &Rows, metadata: &Metadata, writer: &mut impl Write) -> Result<()> {

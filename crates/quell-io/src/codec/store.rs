@@ -178,6 +178,7 @@ impl<'a> Rows<'a> {
 /// The sample type that a format uses for samples of another one.
 fn stored_as(format: Format, samples: SampleType) -> SampleType {
     match (format, samples) {
+        (Format::Exr, SampleType::F16) => SampleType::F16,
         (Format::Tiff | Format::Npy, s) => s,
         (Format::Png | Format::Pnm, SampleType::U8) => SampleType::U8,
         (Format::Png | Format::Pnm, _) => SampleType::U16,

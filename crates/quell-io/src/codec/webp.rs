@@ -6,7 +6,7 @@ use image_webp::{ColorType, DecodingError, EncodingError, WebPDecoder, WebPEncod
 
 use super::canvas::{Canvas, buffer};
 use super::store::{Remarks, Rows};
-use super::{Decoded, carried, damaged, ends_early};
+use super::{Decoded, carried, damaged, ends_early, reserve};
 use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType};
 
 /// Memory that one piece of metadata may take.
@@ -17,21 +17,47 @@ pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     decoder.set_memory_limit(LIMIT);
     let (width, height) = decoder.dimensions();
     let channels = if decoder.has_alpha() { 4 } else { 3 };
+    if decoder.is_animated() && decoder.num_frames() > 1 {
+        return Err(super::animation(Format::WebP, decoder.num_frames()));
+    }
     let mut canvas = Canvas::new(width, height, channels, options)?;
     let mut notes = Vec::new();
-    if decoder.is_animated() {
-        notes.push("only the first picture of the animation is used".into());
-    }
     let (icc, exif, xmp) = (decoder.icc_profile(), decoder.exif_metadata(), decoder.xmp_metadata());
     let metadata = carried(icc, exif, xmp, &mut notes);
     let line = canvas.width() * channels;
     decoder.set_memory_limit(LIMIT.saturating_add(line.saturating_mul(canvas.height() * 8)));
+    // The decoder takes about twice the picture for itself.
+    reserve(line.saturating_mul(canvas.height() * 3))?;
     let mut all = buffer(line * canvas.height())?;
     decoder.read_image(&mut all).map_err(error)?;
     for (y, row) in all.chunks_exact(line).enumerate() {
         canvas.put_row(y, row, f32::from);
     }
+    let unknown = unknown_chunks(bytes);
+    if !unknown.is_empty() {
+        notes.push(format!("chunks that nobody knows: {}: not kept", unknown.join(", ")));
+    }
     Ok(Decoded { pages: vec![canvas.into_page(SampleType::U8, None, options)?], metadata, notes })
+}
+
+/// Names of the chunks that are neither the picture nor carried.
+fn unknown_chunks(bytes: &[u8]) -> Vec<String> {
+    const KNOWN: [&[u8; 4]; 9] =
+        [b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ANIM", b"ANMF", b"ICCP", b"EXIF", b"XMP "];
+    let mut names = Vec::new();
+    let mut rest = bytes.get(12..).unwrap_or_default();
+    while let Some((head, tail)) = rest.split_first_chunk::<8>() {
+        let [kind @ .., a, b, c, d] = *head;
+        let name = kind.escape_ascii().to_string();
+        if !KNOWN.contains(&&kind) && !names.contains(&name) {
+            names.push(name);
+        }
+        // Chunks begin at even places.
+        let length = (u32::from_le_bytes([a, b, c, d]) as usize).next_multiple_of(2);
+        let Some(next) = tail.get(length..) else { break };
+        rest = next;
+    }
+    names
 }
 
 pub(super) fn encode(
@@ -50,6 +76,8 @@ pub(super) fn encode(
     if rows.channels() < 3 {
         remarks.add("WebP has no grey: stored as RGB");
     }
+    // The samples in one piece, and what the encoder makes of them.
+    reserve(8 * rows.channels() * rows.width() * rows.height())?;
     let mut encoder = WebPEncoder::new(writer);
     encoder.set_icc_profile(metadata.icc.clone().unwrap_or_default());
     encoder.set_exif_metadata(metadata.exif.clone().unwrap_or_default());

@@ -1,6 +1,7 @@
 //! A method that filters colours in a space of its own, as one that takes red, green and blue.
 
 use crate::device::{Backend, Input, Samples, SamplesMut, Sequence};
+use crate::memory::check_planes;
 use crate::{ColorMode, Control, Plane, PlaneView, Result, isoline};
 
 /// The space in which colours are filtered along isolines: directions and acceptance are decided on its luma.
@@ -26,6 +27,7 @@ struct Converted {
 impl Sequence for Converted {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         let plane = |s: &Samples<'_>| Plane::from_vec(self.size.0, self.size.1, s.to_floats(1.0));
+        check_planes(2 * frame.planes.len(), self.size.0, self.size.1)?;
         let planes = frame.planes.iter().map(plane).collect::<Result<Vec<Plane>>>()?;
         let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
         let channels = self.mode.forward(&views);
@@ -34,6 +36,7 @@ impl Sequence for Converted {
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        check_planes(2 * to.len(), self.size.0, self.size.1)?;
         let mut channels: Vec<Plane> = to.iter().map(|_| Plane::zeros(self.size.0, self.size.1)).collect();
         let mut into: Vec<SamplesMut<'_>> =
             channels.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();

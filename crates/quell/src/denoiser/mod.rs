@@ -17,6 +17,7 @@ pub use map::IsolineMap;
 pub(crate) use samples::bm3d_samples;
 
 use crate::device::{self, Backend, Samples, SamplesMut, picture};
+use crate::memory::check_planes;
 use crate::method::Method;
 use crate::noise::{measure, undo_clipping};
 use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
@@ -134,6 +135,8 @@ impl Denoiser {
             };
             return Ok((sigma, Guide::Own));
         }
+        // Spectra are complex, and there are several.
+        check_planes(8 * frame.channels(), frame.width(), frame.height())?;
         let whitening = correlation.resolve(frame, self.spec.sigma.known())?;
         Ok((whitening.sigma(), Guide::Whitened(Arc::new(whitening))))
     }
@@ -151,7 +154,10 @@ impl Denoiser {
         let resolved = self.resolve(frame.clone())?;
         let frame = match &resolved {
             Some(job) => self.run_resolved(frame, job, control)?,
-            None => frame.to_frame(),
+            None => {
+                check_planes(frame.channels(), frame.width(), frame.height())?;
+                frame.to_frame()
+            }
         };
         Ok(Denoised { frame, resolved })
     }
@@ -201,6 +207,7 @@ impl Denoiser {
         // Borrowed where rows follow each other without gaps.
         let rows: Vec<Cow<'_, [f32]>> = frame.planes().iter().map(PlaneView::contiguous).collect();
         let from: Vec<Samples<'_>> = rows.iter().map(|p| Samples::F32(p)).collect();
+        check_planes(2 * rows.len(), frame.width(), frame.height())?;
         let mut out: Vec<Plane> = rows.iter().map(|_| Plane::zeros(frame.width(), frame.height())).collect();
         let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
         bm3d_samples(&*self.backend, color, plan, frame.white(), &from, &mut to, control)?;

@@ -1,11 +1,10 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
-use super::builder::check_positive;
 use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_sequence};
 use crate::device::{
     Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
 };
-use crate::frame::typical_range;
+use crate::frame::{check_samples, check_white, typical_range};
 use crate::{ColorMode, Control, Error, Result, bm3d};
 
 impl Denoiser {
@@ -132,7 +131,8 @@ impl Denoiser {
         if let Some(n) = from.iter().map(Samples::len).find(|n| Some(*n) != pixels) {
             return Err(Error::Shape(format!("{n} samples cannot be a {width} x {height} plane")));
         }
-        check_finite(width, from)?;
+        check_white(white)?;
+        check_finite(width, white, from)?;
         self.plan_samples(width, height, white, &formats, || range(from))
     }
 
@@ -151,7 +151,7 @@ impl Denoiser {
                 "{channels} planes: 1 (grey) or 3 (red, green, blue) are needed"
             )));
         }
-        check_positive("white", white)?;
+        check_white(white)?;
         if !self.spec.correlation.is_none() {
             return Err(Error::Unsupported(
                 "samples are filtered for white noise: use frames or a stream".into(),
@@ -207,13 +207,11 @@ fn same_number(from: usize, to: usize) -> Result<()> {
     if from == to { Ok(()) } else { Err(Error::Shape(format!("{from} planes cannot become {to}"))) }
 }
 
-/// The first NaN or infinity among float samples.
-fn check_finite(width: usize, planes: &[Samples<'_>]) -> Result<()> {
+/// As [`FrameView::check_finite`](crate::FrameView::check_finite), of float samples.
+fn check_finite(width: usize, white: f32, planes: &[Samples<'_>]) -> Result<()> {
     for (plane, samples) in planes.iter().enumerate() {
         let Samples::F32(values) = samples else { continue };
-        if let Some(i) = values.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NotFinite { plane, x: i % width, y: i / width, value: values[i] });
-        }
+        check_samples(values, white, |i| (plane, i % width, i / width))?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::bm3d::Plan;
+use crate::memory::check_planes;
 use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::Backend;
@@ -347,6 +348,7 @@ pub(crate) fn by_conversion<B: Backend + ?Sized>(
 ) -> Result<()> {
     check_shape(plan, encoding, from, to)?;
     let scale = 255.0 / encoding.white;
+    check_planes(from.len(), plan.width, plan.height)?;
     // Floats of the plan's own scale are taken as they are.
     let floats: Vec<Cow<'_, [f32]>> = from
         .iter()
@@ -373,10 +375,12 @@ fn filter_planes<B: Backend + ?Sized>(
     control: &Control,
 ) -> Result<Vec<Plane>> {
     let Some(mode) = color else { return backend.bm3d(plan, planes, control) };
+    check_planes(planes.len(), plan.width, plan.height)?;
     let mut planes = mode.forward(planes);
     let channels: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).take(plan.channels()).collect();
     let filtered = backend.bm3d(plan, &channels, control)?;
     planes.iter_mut().zip(filtered).for_each(|(plane, new)| *plane = new);
+    check_planes(planes.len(), plan.width, plan.height)?;
     Ok(mode.inverse(&planes))
 }
 

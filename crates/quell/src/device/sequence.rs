@@ -1,6 +1,7 @@
 //! Methods that look at several frames: what a device keeps between the frames of a video.
 
 use super::{Samples, SamplesMut};
+use crate::memory::check_planes;
 use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
 
 /// One frame on its way to a device.
@@ -103,6 +104,9 @@ pub fn picture(
     white: f32,
     control: &Control,
 ) -> Result<Vec<Plane>> {
+    if let Some(plane) = planes.first() {
+        check_planes(3 * planes.len() + guide.len(), plane.width(), plane.height())?;
+    }
     let [floats, guide] = [planes, guide].map(|all| all.iter().map(|p| p.to_plane()).collect::<Vec<_>>());
     // GPUs have a quicker way for bytes.
     let bytes = (white == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());

@@ -141,9 +141,7 @@ impl<'a> FrameView<'a> {
                 p.height()
             )));
         }
-        if !(white.is_finite() && white > 0.0) {
-            return Err(Error::parameter("white", white, "the white level must be a positive number"));
-        }
+        check_white(white)?;
         Ok(Self { planes, white })
     }
 
@@ -184,17 +182,52 @@ impl<'a> FrameView<'a> {
         typical_range(w * h * self.channels(), |i| self.planes[i / (w * h)].row(i / w % h)[i % w])
     }
 
-    /// The first NaN or infinity as an error (contract 8: they never spread).
+    /// The first NaN or infinity as an error (contract 8: they never spread), and the first sample that would become
+    /// one when squares are added up.
     pub fn check_finite(&self) -> Result<()> {
-        for (i, plane) in self.planes.iter().enumerate() {
-            for (y, row) in plane.rows().enumerate() {
-                if let Some(x) = row.iter().position(|v| !v.is_finite()) {
-                    return Err(Error::NotFinite { plane: i, x, y, value: row[x] });
-                }
+        for (plane, view) in self.planes.iter().enumerate() {
+            for (y, row) in view.rows().enumerate() {
+                check_samples(row, self.white, |x| (plane, x, y))?;
             }
         }
         Ok(())
     }
+}
+
+/// White is between one in this number and this number.
+const WHITE: f32 = 1e15;
+
+/// Samples are at most so many times white. The filters add up squares of some hundred samples on a scale of 255.
+const TIMES: f32 = 1e12;
+
+/// Refuses white levels that squares of samples would overflow or vanish with.
+pub(crate) fn check_white(white: f32) -> Result<()> {
+    if !(white.is_finite() && white > 0.0) {
+        return Err(Error::parameter("white", white, "the white level must be a positive number"));
+    }
+    if !(1.0 / WHITE..=WHITE).contains(&white) {
+        let reason =
+            "the white level must lie between 1e-15 and 1e15; multiply the samples by a constant first";
+        return Err(Error::parameter("white", format!("{white:e}"), reason));
+    }
+    Ok(())
+}
+
+/// The first of the samples that cannot be computed with as an error; `place` gives its plane, column and row.
+pub(crate) fn check_samples(
+    samples: &[f32],
+    white: f32,
+    place: impl Fn(usize) -> (usize, usize, usize),
+) -> Result<()> {
+    let limit = (white * TIMES).min(WHITE * 10.0);
+    // One comparison for both: NaN is not within the limit either.
+    let Some(i) = samples.iter().position(|v| !(-limit..=limit).contains(v)) else { return Ok(()) };
+    let ((plane, x, y), value) = (place(i), samples[i]);
+    Err(if value.is_finite() {
+        Error::Huge { plane, x, y, value, white }
+    } else {
+        Error::NotFinite { plane, x, y, value }
+    })
 }
 
 /// The range of `count` samples as [`FrameView::range`] has it; `sample` gives one by its number.
@@ -212,5 +245,44 @@ pub(crate) fn typical_range(count: usize, sample: impl Fn(usize) -> f32) -> (f32
 impl<'a> From<&'a Frame> for FrameView<'a> {
     fn from(f: &'a Frame) -> Self {
         f.view()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(value: f32, white: f32) -> Result<Frame> {
+        Frame::grey(Plane::from_vec(3, 2, vec![0.0, 0.0, 0.0, 0.0, value, 0.0])?, white)
+    }
+
+    #[test]
+    fn samples_whose_squares_are_not_numbers_are_named() {
+        for value in [1e13, -1e13, 1e37, f32::MAX] {
+            let e = frame(value, 1.0).unwrap().view().check_finite().unwrap_err();
+            assert!(matches!(e, Error::Huge { plane: 0, x: 1, y: 1, value: v, .. } if v == value), "{e}");
+        }
+        assert!(matches!(
+            frame(f32::NAN, 1.0).unwrap().view().check_finite(),
+            Err(Error::NotFinite { x: 1, y: 1, .. })
+        ));
+        // Radiances of the sun, and the smallest floats.
+        for value in [1e9, -1e9, 1e-45, 0.0] {
+            frame(value, 1.0).unwrap().view().check_finite().unwrap();
+        }
+        frame(1e14, 1e15).unwrap().view().check_finite().unwrap();
+    }
+
+    #[test]
+    fn white_levels_out_of_proportion_are_refused_with_the_remedy() {
+        for white in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            assert!(frame(0.0, white).unwrap_err().to_string().contains("must be a positive number"));
+        }
+        for white in [1e-16, 1e16, 1e-40, 1e37] {
+            assert!(frame(0.0, white).unwrap_err().to_string().contains("multiply the samples"));
+        }
+        for white in [1e-15, 1.0, 65535.0, 1e15] {
+            frame(0.0, white).unwrap();
+        }
     }
 }

@@ -20,6 +20,11 @@ impl<T: Default> Pool<T> {
         self.lock().push(item);
     }
 
+    /// Buffers that wait to be used again.
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().len()
+    }
+
     /// A buffer that goes back by itself.
     pub(super) fn borrow(&self) -> Loan<'_, T> {
         Loan { item: self.take(), pool: self }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blocks::Blocks;
 
+use crate::memory::check_planes;
 use crate::{Error, FrameView, Plane, PlaneView, Result};
 use blocks::SIDE;
 use judge::{Content, Judge};
@@ -124,6 +125,8 @@ pub fn estimate(frame: &FrameView<'_>, estimator: Estimator) -> Result<f32> {
 /// ```
 pub fn measure(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>, estimator: Estimator) -> Result<Found> {
     frame.check_finite()?;
+    // Estimators take some of the samples, or half-size copies.
+    check_planes(1, frame.width(), frame.height())?;
     let alpha = alpha.map(|a| seen(frame, a)).transpose()?.flatten();
     let halved = (estimator == Estimator::Coarse && frame.width() > 1 && frame.height() > 1).then(|| {
         let planes: Vec<Plane> = frame.planes().iter().map(coarse::halve).collect();

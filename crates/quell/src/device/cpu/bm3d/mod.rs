@@ -19,6 +19,7 @@ use super::schedule::{Part, in_order};
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan};
+use crate::memory::check_planes;
 use crate::{Control, Error, Plane, PlaneView, Result};
 use aggregate::{Estimate, strips};
 use matching::{Groups, MatchUnit, Window};
@@ -53,9 +54,13 @@ pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Con
     let total = work.iter().flatten().map(|s| s.units.len() as u64).sum();
     let progress = Steps { control, done: 0.into(), total };
     let noisy: Vec<Source<'_>> = noisy.iter().map(|&view| Source::whole(view)).collect();
+    // Every pass leaves its planes to the next one.
+    let largest = work.iter().flatten().map(|s| (s.area.width(), s.area.height())).max().unwrap_or((1, 1));
+    check_planes(noisy.len() * plan.passes.len(), largest.0, largest.1)?;
     if let [stages] = work.as_slice() {
         return run_tile(cpu, stages, &noisy, &progress);
     }
+    check_planes(noisy.len(), w, h)?;
     let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, h)).collect();
     for (tile, stages) in tiles.iter().zip(&work) {
         for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, &noisy, &progress)?) {

@@ -35,6 +35,9 @@ const ROWS: usize = 32;
 /// Columns that are worked on at once where many values are kept of each.
 const COLUMNS: usize = 512;
 
+/// Planes in work at once for each channel, at most.
+const PLANES: usize = 10;
+
 /// What pictures in work share.
 #[derive(Clone)]
 struct Engine {
@@ -45,6 +48,11 @@ struct Engine {
 impl Engine {
     fn new(cpu: &Cpu) -> Self {
         Self { level: cpu.level, memory: cpu.isoline.clone() }
+    }
+
+    /// Planes that a frame and its filtering may need in addition to those that wait for the next one.
+    fn fresh(&self, plan: &Plan) -> usize {
+        (PLANES * plan.channels()).saturating_sub(self.memory.waiting())
     }
 
     /// The samples of a picture as the plan's filter wants them.

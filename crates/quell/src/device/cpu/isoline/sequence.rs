@@ -9,6 +9,7 @@ use crate::device::cpu::Cpu;
 use crate::device::sequence::{Window, nothing_left};
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::isoline::Plan;
+use crate::memory::check_planes;
 use crate::{Control, Error, Result};
 
 /// An isoline filter at work.
@@ -44,6 +45,7 @@ impl Sequence for IsolineSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Window::from(&self.plan).check_input(frame)?;
         control.check()?;
+        check_planes(self.engine.fresh(&self.plan), self.plan.width, self.plan.height)?;
         let read = self.pool.install(|| Frame::new(&self.engine, &self.plan, frame.planes));
         self.frames.push_back(read);
         Ok(())

@@ -19,6 +19,7 @@ use crate::device::cpu::simd::{Kernel, Simd, dispatch};
 use crate::device::cpu::{Cpu, Level};
 use crate::device::sequence::{Window, nothing_left};
 use crate::device::{Input, SamplesMut, Sequence};
+use crate::memory::check_planes;
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 
@@ -109,6 +110,7 @@ impl Sequence for NlmSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Window::from(&self.plan).check_input(frame)?;
         control.check()?;
+        check_planes(frame.planes.len() + frame.guide.len(), self.plan.width, self.plan.height)?;
         self.frames.push_back(Frame::new(&self.grid, frame));
         Ok(())
     }
@@ -127,6 +129,7 @@ impl Sequence for NlmSequence {
             store(to, at, part.row, white);
         };
         if self.plan.patchwise {
+            check_planes(2, self.plan.width, self.plan.height)?;
             let mut totals = [Mirrored::new(&self.grid), Mirrored::new(&self.grid)];
             self.tiles(Task::Sums, &steps, |part| {
                 totals[part.plane].row_mut(part.y, width)[part.x..][..part.row.len()]

@@ -151,6 +151,19 @@ fn png_chunks_are_carried_or_named() {
 }
 
 #[test]
+fn chunks_that_nobody_could_read_are_not_copied() {
+    let mut file = with_chunks(&[]);
+    for name in [b"IENd", b"T`(f", b"quel"] {
+        // In the place of the end mark, which is the last chunk.
+        let at = file.len() - 8;
+        file[at..at + 4].copy_from_slice(name);
+        let first = from_bytes(&file).unwrap();
+        assert!(first.notes.iter().any(|n| n.contains("damaged after the last pixel")), "{:?}", first.notes);
+        assert_eq!(through(&first, Format::Png).pages[0].frame, first.pages[0].frame);
+    }
+}
+
+#[test]
 fn a_profile_that_inflates_without_end_is_named() {
     // One block of the fixed code: a zero, and 70 MiB more by copies of 258.
     let codes = ["110", "00110000"].into_iter().chain(std::iter::repeat_n("1100010100000", (70 << 20) / 258));

@@ -131,8 +131,10 @@ impl Chunks {
     }
 
     fn add(&mut self, kind: [u8; 4], data: &[u8]) {
-        // A small letter at the end: it may be copied by those who do not know it (PNG specification, 5.4).
-        let safe = kind[3].is_ascii_lowercase();
+        // Small letters at the beginning and at the end: it is not needed to read the picture, and may be copied by
+        // those who do not know it (PNG specification, 5.4).
+        let letters = kind.iter().all(u8::is_ascii_alphabetic) && kind[2].is_ascii_uppercase();
+        let safe = letters && kind[0].is_ascii_lowercase() && kind[3].is_ascii_lowercase();
         match &kind {
             b"iTXt" if data.strip_prefix(XMP.as_bytes()).is_some_and(|d| d.starts_with(b"\0")) => {
                 self.xmp = true

@@ -29,6 +29,8 @@ pub(super) struct Lane {
 
 enum Filter {
     Sequence(Box<dyn Sequence>),
+    /// Frame by frame.
+    Frames(Single),
     /// There is no noise: the frames that wait, as they came.
     Copy(VecDeque<Vec<SampleBuffer>>),
 }
@@ -206,18 +208,36 @@ impl Lane {
             let filter = Filter::Copy(VecDeque::new());
             return Ok(Self { planes, compared: Compared::Own, made: Vec::new(), filter });
         }
-        let filter: Box<dyn Sequence> = match Job::new(&denoiser.spec, &shape, noise)? {
-            Job::Nlm { plan, .. } => denoiser.backend.nlm(&plan)?,
+        let filter = match Job::new(&denoiser.spec, &shape, noise)? {
+            Job::Nlm { plan, .. } => Filter::Sequence(denoiser.backend.nlm(&plan)?),
             Job::Bm3d { plan, params } => {
                 let (backend, white) = (denoiser.backend.clone(), format.white);
                 let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
                     bm3d_samples(&*backend, params.color, &plan, white, from, to, control)
                 };
-                Box::new(Single::new(filter, at_once)?)
+                Filter::Frames(Single::new(filter, at_once)?)
             }
-            Job::Isoline { plan, .. } => isoline_sequence(&*denoiser.backend, &plan)?,
+            Job::Isoline { plan, .. } => Filter::Sequence(isoline_sequence(&*denoiser.backend, &plan)?),
         };
-        Ok(Self { planes, compared, made, filter: Filter::Sequence(filter) })
+        Ok(Self { planes, compared, made, filter })
+    }
+
+    /// Whether it looks at nothing but its own planes, which can be given to it.
+    pub(super) fn owns_planes(&self) -> bool {
+        !matches!(self.filter, Filter::Sequence(_))
+    }
+
+    /// Takes its planes of the next frame away, and leaves others of any content.
+    pub(super) fn give(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
+        match &mut self.filter {
+            Filter::Frames(single) => single.push(planes, control)?,
+            Filter::Copy(waiting) => {
+                let take = |p: &mut SampleBuffer| std::mem::replace(p, SampleBuffer::U8(Vec::new()));
+                waiting.push_back(planes.iter_mut().map(take).collect());
+            }
+            Filter::Sequence(_) => return Err(Error::Shape("this lane looks at whole frames".into())),
+        }
+        Ok(())
     }
 
     /// Takes the planes of the next frame.
@@ -252,9 +272,9 @@ impl Lane {
         }
         match &mut self.filter {
             Filter::Sequence(sequence) => sequence.push(&Input { planes: &planes, guide: &guide }, control),
-            Filter::Copy(waiting) => {
-                waiting.push_back(planes.iter().map(Samples::to_buffer).collect());
-                Ok(())
+            Filter::Copy(_) | Filter::Frames(_) => {
+                let mut copy: Vec<SampleBuffer> = planes.iter().map(Samples::to_buffer).collect();
+                self.give(&mut copy, control)
             }
         }
     }
@@ -266,6 +286,7 @@ impl Lane {
                 let mut to: Vec<SamplesMut<'_>> = planes.iter_mut().map(SampleBuffer::view_mut).collect();
                 sequence.pull(&mut to, control)
             }
+            Filter::Frames(single) => single.pull(planes, control),
             Filter::Copy(waiting) => {
                 for (to, from) in planes.iter_mut().zip(waiting.pop_front().unwrap_or_default()) {
                     *to = from;

@@ -1,12 +1,12 @@
-//! Methods that look at one frame only, as sequences. Several frames can be in work at once: a GPU filters one while
-//! another is copied in and a third one out.
+//! Methods that look at one frame only. Several frames can be in work at once: a GPU filters one while another is copied
+//! in and a third one out. Frames are handed over, not copied.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
+use crate::device::{SampleBuffer, Samples, SamplesMut, nothing_left};
 use crate::{Control, Error, Result};
 
 type Filter = dyn Fn(&[Samples<'_>], &mut [SamplesMut<'_>], &Control) -> Result<()> + Send + Sync;
@@ -54,53 +54,63 @@ impl Single {
         let workers = if at_once > 1 { Some(Workers::start(&filter, at_once)?) } else { None };
         Ok(Self { filter, waiting: VecDeque::new(), workers, spare: Vec::new() })
     }
-}
 
-impl Sequence for Single {
-    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        let mut kept = self.spare.pop().unwrap_or_default();
-        kept.resize_with(frame.planes.len(), || SampleBuffer::U8(Vec::new()));
-        kept.iter_mut().zip(frame.planes).for_each(|(to, from)| from.clone_into(to));
+    /// Takes the planes of the next frame away, and leaves others of any content.
+    pub(super) fn push(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
+        let mut frame = self.room(planes);
+        frame.iter_mut().zip(planes).for_each(|(frame, plane)| std::mem::swap(frame, plane));
         let Some(workers) = &self.workers else {
-            self.waiting.push_back(Waiting::Kept(kept));
+            self.waiting.push_back(Waiting::Kept(frame));
             return Ok(());
         };
-        let mut out = self.spare.pop().unwrap_or_default();
-        let fits = out.len() == kept.len()
-            && out
-                .iter()
-                .zip(&kept)
-                .all(|(a, b)| (a.view().format(), a.view().len()) == (b.view().format(), b.view().len()));
-        if !fits {
-            out = kept.iter().map(|p| SampleBuffer::new(p.view().format(), p.view().len())).collect();
-        }
         let (done, wait) = mpsc::sync_channel(1);
-        workers.give(Task { frame: kept, out, control: control.clone(), done })?;
+        let out = room(&mut self.spare, &frame);
+        workers.give(Task { frame, out, control: control.clone(), done })?;
         self.waiting.push_back(Waiting::Started(wait));
         Ok(())
     }
 
-    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        match self.waiting.pop_front().ok_or_else(nothing_left)? {
+    /// Puts the oldest frame, filtered, in the place of these planes.
+    pub(super) fn pull(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
+        let (frame, mut out) = match self.waiting.pop_front().ok_or_else(nothing_left)? {
             Waiting::Kept(frame) => {
+                let mut out = self.room(&frame);
                 let from: Vec<Samples<'_>> = frame.iter().map(SampleBuffer::view).collect();
-                (self.filter)(&from, to, control)?;
-                self.spare.push(frame);
+                let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
+                (self.filter)(&from, &mut to, control)?;
+                drop((from, to));
+                (frame, out)
             }
             Waiting::Started(wait) => {
                 let Finished { frame, out, result } = wait.recv().map_err(|_| gone())?;
                 result?;
-                for (to, from) in to.iter_mut().zip(&out) {
-                    if to.format() != from.view().format() || to.len() != from.view().len() {
-                        return Err(Error::Shape("frames come out as they went in".into()));
-                    }
-                    to.copy(0, from.view());
-                }
-                self.spare.extend([frame, out]);
+                (frame, out)
             }
+        };
+        if planes.len() != out.len() {
+            return Err(Error::Shape(format!("{} planes cannot take {}", planes.len(), out.len())));
         }
+        out.iter_mut().zip(planes).for_each(|(out, plane)| std::mem::swap(out, plane));
+        self.spare.extend([frame, out]);
+        // What callers leave here may be more than what is needed.
+        self.spare.truncate(2 * self.waiting.len() + 4);
         Ok(())
     }
+
+    /// Planes like these.
+    fn room(&mut self, like: &[SampleBuffer]) -> Planes {
+        room(&mut self.spare, like)
+    }
+}
+
+/// Planes like these, from memory that is there if it fits.
+fn room(spare: &mut Vec<Planes>, like: &[SampleBuffer]) -> Planes {
+    let shape = |p: &SampleBuffer| (p.view().format(), p.view().len());
+    let mut room = spare.pop().unwrap_or_default();
+    if room.len() != like.len() || room.iter().zip(like).any(|(a, b)| shape(a) != shape(b)) {
+        room = like.iter().map(|p| SampleBuffer::new(p.view().format(), p.view().len())).collect();
+    }
+    room
 }
 
 /// Threads that filter frames; each ends when there are no more.
@@ -167,12 +177,13 @@ mod tests {
     }
 
     fn push(single: &mut Single, value: u8) {
-        single.push(&Input { planes: &[Samples::U8(&frame(value))], guide: &[] }, &Control::new()).unwrap();
+        single.push(&mut [SampleBuffer::U8(frame(value))], &Control::new()).unwrap();
     }
 
     fn pull(single: &mut Single) -> Result<Vec<u8>> {
-        let mut to = frame(0);
-        single.pull(&mut [SamplesMut::U8(&mut to)], &Control::new())?;
+        let mut to = [SampleBuffer::U8(Vec::new())];
+        single.pull(&mut to, &Control::new())?;
+        let [SampleBuffer::U8(to)] = to else { panic!("another type") };
         Ok(to)
     }
 

@@ -8,6 +8,7 @@ use super::lane::{Lane, lanes};
 use super::noise::{ClipNoise, Watch};
 use super::{VideoFormat, VideoFrame};
 use crate::denoiser::{Denoiser, isoline_params, nlm_params};
+use crate::device::SampleBuffer;
 use crate::method::Method;
 use crate::{Control, Error, Result};
 
@@ -136,15 +137,20 @@ impl Stream {
     }
 
     /// Takes the next frame, and gives the one that is due. After an error the stream is of no further use.
-    pub fn push(&mut self, frame: VideoFrame) -> Result<Option<VideoFrame>> {
+    pub fn push(&mut self, mut frame: VideoFrame) -> Result<Option<VideoFrame>> {
         self.format.check(&frame)?;
         self.usable()?;
         self.failed = true;
         self.plan(&frame)?;
         let (format, control) = (&self.format, &self.control);
-        side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
-            lane.push(format, &frame, control)
-        })?;
+        if self.lanes.iter().all(Lane::owns_planes) {
+            let parts = parts(&mut self.lanes, &mut frame);
+            side_by_side(parts.into_iter(), |lane, planes| lane.give(planes, control))?;
+        } else {
+            side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
+                lane.push(format, &frame, control)
+            })?;
+        }
         self.waiting += 1;
         if self.lanes.is_empty() {
             self.done.push_back(frame);
@@ -223,16 +229,25 @@ impl Stream {
     fn filtered(&mut self) -> Result<VideoFrame> {
         let mut frame = self.spare.pop().unwrap_or_else(|| self.format.frame());
         let control = &self.control;
-        let mut rest = &mut frame.planes[..];
-        let mut parts = Vec::new();
-        for lane in &mut self.lanes {
-            let (planes, behind) = rest.split_at_mut(lane.len());
-            parts.push((lane, planes));
-            rest = behind;
-        }
+        let parts = parts(&mut self.lanes, &mut frame);
         side_by_side(parts.into_iter(), |lane, planes| lane.pull(planes, control))?;
         Ok(frame)
     }
+}
+
+/// Every lane with its planes of a frame.
+fn parts<'a>(
+    lanes: &'a mut [Lane],
+    frame: &'a mut VideoFrame,
+) -> Vec<(&'a mut Lane, &'a mut [SampleBuffer])> {
+    let mut rest = &mut frame.planes[..];
+    let mut parts = Vec::new();
+    for lane in lanes {
+        let (planes, behind) = rest.split_at_mut(lane.len());
+        parts.push((lane, planes));
+        rest = behind;
+    }
+    parts
 }
 
 /// Does `work` for all lanes at once: they do not depend on each other, and a GPU likes company.

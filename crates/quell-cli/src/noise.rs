@@ -61,7 +61,7 @@ fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Resu
         let mut range = Used::new(page.frame.white());
         range.add(&page.frame.view());
         if let Some(note) = range.note(true) {
-            report::message(&format!("note: {}: {note}", path.display()));
+            report::message(&report::note(path, &note));
         }
         for estimator in Estimator::ALL {
             let frame = page.frame.view();

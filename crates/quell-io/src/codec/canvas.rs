@@ -146,6 +146,6 @@ pub(super) fn floats(len: usize) -> Result<Vec<f32>> {
     let mut buffer = Vec::new();
     buffer
         .try_reserve_exact(len)
-        .map_err(|_| Error::Decode(format!("not enough memory: {len} samples are needed")))?;
+        .map_err(|_| Error::Memory { bytes: 4 * len as u64 })?;
     Ok(buffer)
 }

@@ -85,14 +85,28 @@ pub(super) fn write(
     samples: SampleType,
     order: Order,
     (low, high): (f32, f32),
-    values: impl Iterator<Item = f32>,
+    values: &[f32],
     out: &mut Vec<u8>,
 ) {
+    let start = out.len();
+    out.resize(start + values.len() * samples.bytes() as usize, 0);
+    let to = &mut out[start..];
+    // Loops that compilers make vectors of.
     macro_rules! put {
         ($store:expr) => {
             match order {
-                Order::Little => values.for_each(|v| out.extend($store(v.clamp(low, high)).to_le_bytes())),
-                Order::Big => values.for_each(|v| out.extend($store(v.clamp(low, high)).to_be_bytes())),
+                Order::Little => to
+                    .as_chunks_mut()
+                    .0
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(to, v)| *to = $store(v.clamp(low, high)).to_le_bytes()),
+                Order::Big => to
+                    .as_chunks_mut()
+                    .0
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(to, v)| *to = $store(v.clamp(low, high)).to_be_bytes()),
             }
         };
     }
@@ -132,7 +146,7 @@ mod tests {
                 let low = if range(samples).0 < 0.0 { -21.0 } else { 21.0 };
                 let want = [0.0, 1.0, low, 127.0, 200.0];
                 let (mut bytes, mut got) = (Vec::new(), Vec::new());
-                write(samples, order, range(samples), want.into_iter(), &mut bytes);
+                write(samples, order, range(samples), &want, &mut bytes);
                 assert_eq!(bytes.len() as u64, 5 * samples.bytes());
                 read(samples, order, &bytes, &mut got).unwrap();
                 assert_eq!(got, want, "{samples:?} {order:?}");

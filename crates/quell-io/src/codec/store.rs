@@ -125,19 +125,14 @@ impl<'a> Rows<'a> {
     }
 
     /// Appends samples, in stored units, rounded and clipped where the type needs it.
-    pub(super) fn store(&self, values: impl Iterator<Item = f32>, order: Order, out: &mut Vec<u8>) {
+    pub(super) fn store(&self, values: &[f32], order: Order, out: &mut Vec<u8>) {
         sample::write(self.samples, order, self.range, values, out);
     }
 
     /// Appends row `y` as bytes of the stored sample type.
     pub(super) fn row_bytes(&self, y: usize, order: Order, out: &mut Vec<u8>) {
-        if let [(plane, scale)] = self.planes[..] {
-            self.store(plane.row(y).iter().map(|v| v * scale), order, out);
-            return;
-        }
         let rows: Vec<_> = self.planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect();
-        let values = (0..self.width()).flat_map(|x| rows.iter().map(move |(row, scale)| row[x] * scale));
-        self.store(values, order, out);
+        self.store(&interleaved(&rows), order, out);
     }
 
     /// A buffer for `n` samples of the stored type.
@@ -187,6 +182,17 @@ fn stored_as(format: Format, samples: SampleType) -> SampleType {
     }
 }
 
+/// The samples of some rows, pixel by pixel, each row times its factor.
+pub(super) fn interleaved(rows: &[(&[f32], f32)]) -> Vec<f32> {
+    let (step, width) = (rows.len(), rows.first().map_or(0, |(row, _)| row.len()));
+    let mut values = vec![0.0; step * width];
+    for (c, (row, scale)) in rows.iter().enumerate() {
+        let to = values.iter_mut().skip(c).step_by(step);
+        to.zip(*row).for_each(|(to, v)| *to = v * scale);
+    }
+    values
+}
+
 /// Whether PNM can declare `white` as its largest value without changing the number of bytes.
 fn is_maxval(samples: SampleType, white: f32) -> bool {
     let range = match samples {
@@ -202,6 +208,6 @@ pub(super) fn room(len: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     buffer
         .try_reserve_exact(len)
-        .map_err(|_| Error::Encode(format!("not enough memory: {len} bytes are needed")))?;
+        .map_err(|_| Error::Memory { bytes: len as u64 })?;
     Ok(buffer)
 }

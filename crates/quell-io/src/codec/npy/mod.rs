@@ -223,7 +223,7 @@ fn write_samples(rows: &[Rows], layout: &ArrayLayout, order: Order, writer: &mut
         axes.reverse();
     }
     let (&(run, step), outer) = axes.split_first().ok_or_else(|| Error::Encode("no axes".into()))?;
-    let mut buffer = rows[0].room(run)?;
+    let (mut buffer, mut values) = (rows[0].room(run)?, floats(run)?);
     let mut index = vec![0_usize; outer.len()];
     loop {
         let mut at = [0; 4];
@@ -235,7 +235,9 @@ fn write_samples(rows: &[Rows], layout: &ArrayLayout, order: Order, writer: &mut
             let [page, s, y, x]: [usize; 4] = std::array::from_fn(|k| at[k] + i * step[k]);
             rows[page].sample(s, x, y)
         };
-        rows[0].store((0..run).map(value), order, &mut buffer);
+        values.clear();
+        values.extend((0..run).map(value));
+        rows[0].store(&values, order, &mut buffer);
         writer.write_all(&buffer)?;
         // The next index; all zero again at the end.
         let carry = index.iter_mut().zip(outer).find_map(|(i, (len, _))| {

@@ -69,7 +69,7 @@ impl Packing {
 pub(super) fn unpack(packing: Packing, data: &[u8], len: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     out.try_reserve_exact(len)
-        .map_err(|_| Error::Decode(format!("not enough memory: {len} bytes are needed")))?;
+        .map_err(|_| Error::Memory { bytes: len as u64 })?;
     match packing {
         Packing::None => out.extend_from_slice(&data[..len.min(data.len())]),
         Packing::Lzw => unlzw(data, len, &mut out)?,

@@ -8,7 +8,7 @@ use super::pack::{Packing, pack};
 use super::predict::{Predictor, Shape, apply};
 use super::tags::*;
 use crate::codec::sample::{Order, range};
-use crate::codec::store::{Remarks, Rows};
+use crate::codec::store::{Remarks, Rows, interleaved};
 use crate::exif::{
     EXIF_IFD, Field, Fields, GPS_IFD, RESOLUTION_UNIT, X_RESOLUTION, Y_RESOLUTION, size_of_kind, swap,
 };
@@ -310,16 +310,14 @@ impl PageWriter<'_> {
             let filled = if y < first.height() { inside } else { 0 };
             let rows: Vec<_> = match filled {
                 0 => vec![],
-                _ => planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect(),
+                _ => planes.iter().map(|(p, scale)| (&p.row(y)[piece.x..][..filled], *scale)).collect(),
             };
-            let values =
-                (0..filled).flat_map(|i| rows.iter().map(move |(row, scale)| row[piece.x + i] * scale));
-            match inverted {
-                Some(white) => first.store(values.map(|v| white - v), order, out),
-                None => first.store(values, order, out),
+            let mut values = interleaved(&rows);
+            if let Some(white) = inverted {
+                values.iter_mut().for_each(|v| *v = white - *v);
             }
-            let outside = (piece.width - filled) * planes.len();
-            first.store(std::iter::repeat_n(0.0, outside), order, out);
+            values.resize(piece.width * planes.len(), 0.0);
+            first.store(&values, order, out);
         }
     }
 }

@@ -38,10 +38,14 @@ impl Used {
 
     /// Looks at a picture.
     pub(crate) fn add(&mut self, frame: &FrameView<'_>) {
-        for &v in frame.planes().iter().flat_map(|p| p.rows()).flatten() {
-            self.low = self.low.min(v);
-            self.high = self.high.max(v);
-            self.fine |= v % 16.0 != 0.0 && v % 257.0 != 0.0;
+        if !Self::matters(self.white) {
+            return;
+        }
+        for row in frame.planes().iter().flat_map(|p| p.rows()) {
+            self.low = row.iter().fold(self.low, |low, v| low.min(*v));
+            self.high = row.iter().fold(self.high, |high, v| high.max(*v));
+            // One is enough, and most pictures have it in the first row.
+            self.fine = self.fine || row.iter().any(|v| v % 16.0 != 0.0 && v % 257.0 != 0.0);
         }
         self.most = self.most.max(frame.range().1);
     }

@@ -50,7 +50,7 @@ fn what_is_done_is_skipped_by_a_batch_until_force() {
     let run = run.says("2 skipped: made before from the same inputs with the same settings, --force redoes");
     assert_eq!(run.err().lines().count(), 1, "{}", run.err());
     // Where and how it is computed does not matter.
-    f.quell(&[&ARGS[..], &["--threads", "1", "--jobs", "2", "--tile", "16", "--json"]].concat())
+    f.quell(&[&ARGS[..], &["--threads", "1", "--jobs", "2", "--tile", "64", "--json"]].concat())
         .expect(0)
         .says("2 skipped");
     assert_eq!(time(), first);

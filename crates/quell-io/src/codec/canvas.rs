@@ -144,8 +144,6 @@ pub(super) fn buffer(len: usize) -> Result<Vec<u8>> {
 /// An empty buffer with room for `len` samples, or an error where there is no memory for it.
 pub(super) fn floats(len: usize) -> Result<Vec<f32>> {
     let mut buffer = Vec::new();
-    buffer
-        .try_reserve_exact(len)
-        .map_err(|_| Error::Memory { bytes: 4 * len as u64 })?;
+    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: 4 * len as u64 })?;
     Ok(buffer)
 }

@@ -159,7 +159,7 @@ mod tests {
         for (v, want) in [(-0.4, 0), (-0.6, -1), (-7.5, -7), (-40000.0, i16::MIN), (f32::NAN, 0)] {
             let mut bytes = Vec::new();
             let range = range(SampleType::I16);
-            write(SampleType::I16, Order::Little, range, std::iter::once(v), &mut bytes);
+            write(SampleType::I16, Order::Little, range, &[v], &mut bytes);
             assert_eq!(bytes, want.to_le_bytes(), "{v}");
         }
     }

@@ -206,8 +206,6 @@ fn is_maxval(samples: SampleType, white: f32) -> bool {
 /// An empty buffer with room for `len` bytes, or an error where there is no memory for it.
 pub(super) fn room(len: usize) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
-    buffer
-        .try_reserve_exact(len)
-        .map_err(|_| Error::Memory { bytes: len as u64 })?;
+    buffer.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: len as u64 })?;
     Ok(buffer)
 }

@@ -68,8 +68,7 @@ impl Packing {
 /// Unpacks to `len` bytes at most, and fails if there are fewer. Memory is touched only as bytes come out.
 pub(super) fn unpack(packing: Packing, data: &[u8], len: usize) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    out.try_reserve_exact(len)
-        .map_err(|_| Error::Memory { bytes: len as u64 })?;
+    out.try_reserve_exact(len).map_err(|_| Error::Memory { bytes: len as u64 })?;
     match packing {
         Packing::None => out.extend_from_slice(&data[..len.min(data.len())]),
         Packing::Lzw => unlzw(data, len, &mut out)?,

@@ -83,13 +83,13 @@ pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         let frame = &picture.pages.first().context("the file holds no picture")?.frame;
         let mut last = None;
         for engine in &engines {
-            let denoiser = engine.denoiser(frame.white())?;
+            let denoiser = engine.denoiser();
             let repeat = args.repeat.unwrap_or(RUNS);
             let (mut measured, result) =
                 measure(&denoiser, engine.profile(), frame, clean.as_ref(), repeat, cancel)?;
             if stream > 0 {
                 let stored = gpu_bench::Stored::new(frame, args.sample);
-                let denoiser = engine.denoiser(stored.white())?;
+                let denoiser = engine.denoiser();
                 measured.stream_fps = Some(gpu_bench::stream(&denoiser, &[stored], stream, cancel)?);
             }
             if args.json {

@@ -68,11 +68,11 @@ pub(crate) fn run(
     let columns = ["window", "past", "kernels_ms", "ms", "fps", "psnr", "published_ms", "times_faster"];
     let mut table = Table::new(&columns);
     for (radius, past, gpu_ms, cpu_ms) in PUBLISHED {
-        let mut builder = Denoiser::nlm(nlm::Profile::Goossens).sigma(sigma * args.sample.white() / 255.0);
+        let mut builder = Denoiser::nlm(nlm::Profile::Goossens).sigma(sigma);
         for (name, value) in &args.engine.sets {
             builder = builder.set(name, value);
         }
-        let builder = builder.set("search", &(2 * radius + 1).to_string()).set("past", &past.to_string());
+        let builder = builder.set("search", 2 * radius + 1).set("past", past);
         let denoiser = builder.build_on(backend.clone())?;
         let kernels = clip.kernels(&denoiser, args.repeat.unwrap_or(20) as usize)?;
         let measured = clip.filter(&denoiser, cancel)?;

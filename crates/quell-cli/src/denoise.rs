@@ -62,7 +62,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         Some(n) => n,
         // The device is not asked where the answer does not matter: it would be started.
         None if left < 2 => 1,
-        None => engine.backend().lanes(),
+        None => engine.backend().at_once(),
     };
     let mut work = Work {
         reader,
@@ -229,10 +229,10 @@ impl Work<'_> {
             control = control.with_progress(show);
         }
         let white = page.frame.white();
-        let resolved = self.engine.denoiser(white)?.resolve_seen(&page.frame, alpha(page).as_ref())?;
+        let resolved = self.engine.denoiser().resolve_seen(&page.frame, alpha(page).as_ref())?;
         let sigma = self.engine.noise(resolved.as_ref(), white);
         if let Some(job) = resolved.filter(|_| sigma.is_some()) {
-            page.frame = self.engine.denoiser(white)?.run_resolved(&page.frame, &job, &control)?;
+            page.frame = self.engine.denoiser().run_resolved(&page.frame, &job, &control)?;
         }
         Ok(sigma)
     }
@@ -240,7 +240,7 @@ impl Work<'_> {
     /// Puts a map in the place of a page and says which noise that had.
     fn map_page(&self, page: &mut Page, map: Map) -> quell::Result<Option<f32>> {
         let white = page.frame.white();
-        let found = self.engine.denoiser(white)?.isoline_map(&page.frame, map)?;
+        let found = self.engine.denoiser().isoline_map(&page.frame, map)?;
         let sigma = self.engine.noise(Some(&found.resolved), white);
         *page = Page { frame: found.picture()?, alpha: None, samples: SampleType::U8 };
         Ok(sigma)

@@ -1,6 +1,6 @@
 //! From flags to denoisers.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use quell::device::cpu::Level;
 use quell::device::{self, Backend, DeviceInfo};
@@ -10,23 +10,18 @@ use quell::{
     Cancel, ClipNoise, Control, Denoiser, DenoiserBuilder, Frame, Method, PlaneView, Resolved, Stream,
     VideoFormat,
 };
-use quell::{bm3d, isoline, nlm};
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
 use crate::report;
 
-/// Denoisers for pictures of every white level, on one device: the flags give sigma on the 0..255 scale, the library
-/// takes it in the picture's own units. Several threads may use it.
+/// The denoiser that the flags ask for, on one device. Several threads may use it.
 pub(crate) struct Engine {
-    builder: DenoiserBuilder,
+    denoiser: Denoiser,
     sigma: Option<f32>,
     estimator: Estimator,
     method: Method,
-    /// On the 0..255 scale.
-    correlation: Correlation,
-    backend: Arc<dyn Backend>,
-    ready: Mutex<Vec<(f32, Arc<Denoiser>)>>,
+    correlated: bool,
 }
 
 impl Engine {
@@ -39,14 +34,17 @@ impl Engine {
     /// The same on a device that is started already.
     pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
         let (method, builder, correlation) = Self::check(args)?;
-        let (sigma, estimator) = (args.sigma, args.estimator);
-        Ok(Self { builder, sigma, estimator, method, correlation, backend, ready: Mutex::default() })
+        let (sigma, estimator, correlated) = (args.sigma, args.estimator, !correlation.is_none());
+        Ok(Self { denoiser: builder.build_on(backend)?, sigma, estimator, method, correlated })
     }
 
     /// What the flags ask for, as far as that can be known without a picture or a device.
     pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Method, DenoiserBuilder, Correlation)> {
         let method = args.method().map_err(|e| explain(args, e))?;
         let mut builder = DenoiserBuilder::new(method).estimate_sigma(args.estimator);
+        if let Some(sigma) = args.sigma {
+            builder = builder.sigma(sigma);
+        }
         if let Some(strength) = args.strength {
             builder = builder.strength(strength);
         }
@@ -63,22 +61,9 @@ impl Engine {
         Ok((method, builder, correlation))
     }
 
-    /// The denoiser for pictures with this white level.
-    pub(crate) fn denoiser(&self, white: f32) -> quell::Result<Arc<Denoiser>> {
-        // Without known noise there is nothing to scale, and one denoiser does for all.
-        let key = if self.sigma.is_some() || !self.correlation.is_none() { white } else { 255.0 };
-        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, denoiser)) = ready.iter().find(|(w, _)| *w == key) {
-            return Ok(denoiser.clone());
-        }
-        let mut builder = self.builder.clone();
-        if let Some(sigma) = self.sigma {
-            builder = builder.sigma(sigma * white / 255.0);
-        }
-        builder = builder.correlation(self.correlation.scaled(f64::from(white / 255.0)));
-        let denoiser = Arc::new(builder.build_on(self.backend.clone())?);
-        ready.push((key, denoiser.clone()));
-        Ok(denoiser)
+    /// The denoiser.
+    pub(crate) fn denoiser(&self) -> &Denoiser {
+        &self.denoiser
     }
 
     /// Name of the method.
@@ -92,31 +77,31 @@ impl Engine {
     }
 
     /// What tells the noise of a video of this format.
-    pub(crate) fn clip_noise(&self, format: VideoFormat) -> quell::Result<ClipNoise> {
-        Ok(self.denoiser(format.white)?.clip_noise(format))
+    pub(crate) fn clip_noise(&self, format: VideoFormat) -> ClipNoise {
+        self.denoiser.clip_noise(format)
     }
 
-    /// The denoiser for a video with this white level and noise, at work.
-    pub(crate) fn stream(&self, white: f32, noise: ClipNoise, cancel: &Cancel) -> quell::Result<Stream> {
-        self.denoiser(white)?.stream_with_noise(noise, Control::new().with_cancel(cancel.clone()))
+    /// The denoiser at work on a video with this noise.
+    pub(crate) fn stream(&self, noise: ClipNoise, cancel: &Cancel) -> quell::Result<Stream> {
+        self.denoiser.stream_with_noise(noise, Control::new().with_cancel(cancel.clone()))
     }
 
     /// Frames that are worth having in work beside the one that is due, where nobody waits for each.
     pub(crate) fn frames_ahead(&self) -> usize {
-        match self.backend.lanes() {
+        match self.backend().at_once() {
             0 | 1 => 0,
-            lanes => lanes,
+            frames => frames,
         }
     }
 
     /// The device that is used.
     pub(crate) fn device(&self) -> DeviceInfo {
-        self.backend.info()
+        self.denoiser.device()
     }
 
     /// The device itself.
     pub(crate) fn backend(&self) -> &Arc<dyn Backend> {
-        &self.backend
+        self.denoiser.backend()
     }
 
     /// Whether the noise is estimated.
@@ -126,7 +111,7 @@ impl Engine {
 
     /// Whether noise is taken for correlated.
     pub(crate) fn correlated(&self) -> bool {
-        !self.correlation.is_none()
+        self.correlated
     }
 
     /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only. Not of
@@ -201,13 +186,7 @@ fn explain(args: &EngineArgs, error: quell::Error) -> anyhow::Error {
 
 /// Other methods that have a parameter, where this one has not.
 fn methods_with(name: &str, method: &str) -> Vec<&'static str> {
-    let with = [
-        ("bm3d", bm3d::PARAMETERS.iter().any(|p| p.name == name)),
-        ("nlm", nlm::PARAMETERS.iter().any(|p| p.name == name)),
-        ("isoline", isoline::PARAMETERS.iter().any(|p| p.name == name)),
-    ];
-    if with.contains(&(method, true)) {
-        return Vec::new();
-    }
-    with.iter().filter(|(_, has)| *has).map(|(m, _)| *m).collect()
+    let has = |m: &Method| m.parameters(25.0).iter().any(|p| p.name == name);
+    let with: Vec<&'static str> = Method::all().iter().filter(|m| has(m)).map(|m| m.name()).collect();
+    if with.contains(&method) { Vec::new() } else { with }
 }

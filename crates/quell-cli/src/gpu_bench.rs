@@ -122,7 +122,7 @@ fn measure(
     let (width, height) = (frame.width(), frame.height());
     let repeat = args.repeat.unwrap_or(RUNS) as usize;
     let stored = Stored::new(frame, args.sample);
-    let denoiser = engine.denoiser(stored.white())?;
+    let denoiser = engine.denoiser();
     let control = Control::new().with_cancel(cancel.clone());
     // The first run compiles and allocates; its result is the one that is looked at.
     let mut out = stored.clone();
@@ -212,7 +212,7 @@ pub(crate) fn stream(
     cancel: &Cancel,
 ) -> anyhow::Result<f64> {
     let control = Control::new().with_cancel(cancel.clone());
-    let lanes = denoiser.backend().lanes().min(count).max(1);
+    let lanes = denoiser.backend().at_once().min(count).max(1);
     // Everything that happens once per lane is done before the clock starts.
     let ready = std::sync::Barrier::new(lanes + 1);
     let next = AtomicUsize::new(0);

@@ -41,7 +41,7 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
     let mut text = String::new();
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
-        let resolved = engine.denoiser(frame.white())?.resolve_seen(frame, alpha(page).as_ref())?;
+        let resolved = engine.denoiser().resolve_seen(frame, alpha(page).as_ref())?;
         let sigma = engine.noise(resolved.as_ref(), frame.white());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
@@ -56,9 +56,9 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
             text += &format!(
                 "# filtered for sigma {:.2}, {} pixels around each tile\n",
                 r.sigma255,
-                r.job.halo()
+                r.plan.halo()
             );
-            text += &r.job.to_toml();
+            text += &r.params.to_toml();
         }
     }
     Ok(text)

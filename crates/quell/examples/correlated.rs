@@ -161,7 +161,7 @@ fn filtered(
     let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p)).collect();
     let mut out = vec![Plane::zeros(size.0, size.1); noisy.channels()];
     let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
-    let mut sequence = device.nlm(&plan)?;
+    let mut sequence = device.open(&plan.clone().into())?;
     sequence.push(&Input { planes: &planes, guide: &guide }, &Control::default())?;
     sequence.pull(&mut to, &Control::default())?;
     Ok(psnr(clean, &Frame::new(out, 255.0)?)?.all)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use quell::device::cpu::Cpu;
-use quell::device::{Backend, DeviceOptions, picture};
+use quell::device::{DeviceOptions, picture};
 use quell::isoline::{PARAMETERS, Params, Plan, Variant, reference};
 use quell::metrics::{psnr, ssim};
 use quell::noise::{add_gaussian, undo_clipping};
@@ -165,7 +165,7 @@ fn denoise(cpu: &Cpu, options: &Options, params: &Params, noisy: &Frame, sigma: 
         if options.reference {
             return Ok(reference::run(&plan, &views));
         }
-        picture(&mut *cpu.isoline(&plan)?, &views, &[], plan.white, &Control::new())
+        picture(cpu, &plan.clone().into(), &views, &[], &Control::new())
     };
     let planes = if noisy.channels() == 1 {
         run(noisy.planes(), &[sigma])?

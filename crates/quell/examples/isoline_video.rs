@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Every frame through the device.
 fn run(device: &dyn Backend, plan: &Plan, frames: &[Plane]) -> quell::Result<Vec<Plane>> {
     let control = Control::new();
-    let mut sequence = device.isoline(plan)?;
+    let mut sequence = device.open(&plan.clone().into())?;
     let mut out = Vec::new();
     for t in 0..frames.len() + plan.future {
         if let Some(frame) = frames.get(t) {

@@ -60,7 +60,7 @@ fn busy_ms() -> f64 {
 
 fn run(cpu: &dyn device::Backend, plan: &Plan, clip: &[Vec<SampleBuffer>]) -> Result<(), Error> {
     let control = Control::new();
-    let mut sequence = cpu.nlm(plan)?;
+    let mut sequence = cpu.open(&plan.clone().into())?;
     let format = clip[0][0].view().format();
     let mut out: Vec<SampleBuffer> =
         clip[0].iter().map(|p| SampleBuffer::new(format, p.view().len())).collect();

@@ -24,7 +24,7 @@ impl ColorMode {
     pub const ALL: [Self; 4] = [Self::Opp, Self::YCbCr, Self::Independent, Self::Luma];
 
     /// The name used on the command line and in plan files.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Opp => "opp",
             Self::YCbCr => "ycbcr",

@@ -39,9 +39,9 @@ pub mod video;
 
 pub use color::ColorMode;
 pub use control::{Cancel, Control, Progress, ProgressFn};
-pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, IsolineMap, Job, Resolved, Sigma};
+pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, IsolineMap, Resolved, Sigma};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
-pub use method::{Method, bm3d, isoline, nlm};
+pub use method::{Method, Plan, bm3d, isoline, nlm};
 pub use video::{ClipNoise, Layout, Stream, VideoFormat, VideoFrame};

@@ -94,11 +94,7 @@ impl EngineArgs {
                 .hide_short_help(true)
                 .help("How the noise is estimated when --sigma is auto"),
             option("method", "NAME")
-                .value_parser(names([
-                    ("bm3d", "block matching and 3-D filtering (Dabov et al. 2007); the best"),
-                    ("nlm", "non-local means (Buades et al., Goossens et al.); video in real time"),
-                    ("isoline", "averages along isolines (Perrot et al.); the fastest"),
-                ]))
+                .value_parser(names(Method::all().into_iter().map(|m| (m.name(), m.help()))))
                 .default_value("bm3d")
                 .help("Denoising method"),
             option("noise-cov", "FILE|auto").value_parser(known()).hide_short_help(true).help(

@@ -135,10 +135,9 @@ mod tests {
     fn every_parameter_has_a_flag_in_both_commands() {
         let command = super::command();
         let bench = command.find_subcommand("bench").unwrap();
-        let names = quell::bm3d::PARAMETERS.iter().map(|p| p.name);
-        let names = names.chain(quell::nlm::PARAMETERS.iter().map(|p| p.name));
-        for name in names.chain(quell::isoline::PARAMETERS.iter().map(|p| p.name)) {
-            let flag = super::flag(name);
+        let parameters = quell::Method::all().into_iter().flat_map(|m| m.parameters(25.0));
+        for parameter in parameters {
+            let flag = super::flag(parameter.name);
             for c in [&command, bench] {
                 assert!(c.get_arguments().any(|a| a.get_long() == Some(&flag)), "--{flag}");
             }

@@ -2,8 +2,8 @@
 //! engine has. Parameters of several methods that share a name share a flag, and each method says its own of it.
 
 use clap::Arg;
-use quell::method::Parameter;
-use quell::{ColorMode, Method, bm3d, isoline, nlm};
+use quell::method::{Kind, ParameterInfo};
+use quell::{ColorMode, Method};
 
 use super::values::{names as choice, option};
 
@@ -14,42 +14,24 @@ const SIGMA: f32 = 25.0;
 struct Shown {
     method: &'static str,
     profile: &'static str,
-    name: &'static str,
-    help: &'static str,
-    /// In the default profile: for grey pictures, and for RGB where that is another.
-    value: String,
+    parameter: ParameterInfo,
 }
 
 /// Every parameter of every method, in the order of `--help`.
 fn shown() -> Vec<Shown> {
-    let normal = bm3d::Profile::default();
-    let mut all =
-        of(Method::Bm3d(normal), bm3d::PARAMETERS, &normal.params(SIGMA), &normal.color_params(SIGMA));
-    let normal = nlm::Profile::default();
-    all.extend(of(Method::Nlm(normal), nlm::PARAMETERS, &normal.params(SIGMA, 1), &normal.params(SIGMA, 3)));
-    let normal = isoline::Profile::default();
-    let (grey, rgb) = (normal.params(SIGMA, 1), normal.params(SIGMA, 3));
-    all.extend(of(Method::Isoline(normal), isoline::PARAMETERS, &grey, &rgb));
-    all
-}
-
-fn of<P>(method: Method, list: &[Parameter<P>], grey: &P, rgb: &P) -> Vec<Shown> {
-    let show = |p: &Parameter<P>| {
-        let (grey, rgb) = (p.get(grey), p.get(rgb));
-        Shown {
-            method: method.name(),
-            profile: method.profile(),
-            name: p.name,
-            help: p.help,
-            value: if grey == rgb { grey } else { format!("{grey}, RGB {rgb}") },
-        }
+    let of = |m: Method| {
+        let show = move |parameter| Shown { method: m.name(), profile: m.profile(), parameter };
+        m.parameters(SIGMA).into_iter().map(show)
     };
-    list.iter().map(show).collect()
+    Method::all().into_iter().flat_map(of).collect()
 }
 
 impl Shown {
     fn text(&self) -> String {
-        format!("{} [{}: {}]", self.help, self.profile, self.value)
+        let ParameterInfo { help, grey, rgb, .. } = &self.parameter;
+        // In the default profile: for grey pictures, and for RGB where that is another.
+        let value = if grey == rgb { grey.clone() } else { format!("{grey}, RGB {rgb}") };
+        format!("{help} [{}: {value}]", self.profile)
     }
 }
 
@@ -62,8 +44,8 @@ pub(crate) fn flag(parameter: &str) -> String {
 pub(super) fn names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     for p in shown() {
-        if !names.contains(&p.name) {
-            names.push(p.name);
+        if !names.contains(&p.parameter.name) {
+            names.push(p.parameter.name);
         }
     }
     names
@@ -73,9 +55,9 @@ pub(super) fn names() -> Vec<&'static str> {
 pub(super) fn define(shared: &'static str) -> Vec<Arg> {
     let all = shown();
     let flags = names().into_iter().map(|name| {
-        let those: Vec<&Shown> = all.iter().filter(|p| p.name == name).collect();
+        let those: Vec<&Shown> = all.iter().filter(|p| p.parameter.name == name).collect();
         match those[..] {
-            [only] => parameter(name)
+            [only] => parameter(name, only.parameter.kind)
                 .help(only.text())
                 .help_heading(format!("Parameters of --method {}, values at sigma {SIGMA}", only.method))
                 .hide_short_help(true),
@@ -83,8 +65,8 @@ pub(super) fn define(shared: &'static str) -> Vec<Arg> {
                 let methods: Vec<&str> = those.iter().map(|p| p.method).collect();
                 let each: Vec<String> = those.iter().map(|p| format!("{}: {}", p.method, p.text())).collect();
                 // Video is the business of everybody, and `past` the first thing to try.
-                parameter(name)
-                    .help(format!("{} ({})", those[0].help, methods.join(", ")))
+                parameter(name, those[0].parameter.kind)
+                    .help(format!("{} ({})", those[0].parameter.help, methods.join(", ")))
                     .long_help(each.join("\n"))
                     .help_heading(shared)
                     .hide_short_help(name != "past")
@@ -95,12 +77,14 @@ pub(super) fn define(shared: &'static str) -> Vec<Arg> {
 }
 
 /// The flag of a parameter, checked by the engine.
-fn parameter(name: &'static str) -> Arg {
+fn parameter(name: &'static str, kind: Kind) -> Arg {
     let arg = option(name, "V").long(flag(name)).allow_hyphen_values(true);
     match name {
         "color" => arg.value_parser(choice(ColorMode::ALL.map(|m| (m.name(), describe_color(m))))),
-        // A choice may be named alone.
-        "patchwise" | "correct" => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        // A switch may be named alone.
+        _ if kind == Kind::Switch && !name.contains('.') => {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("true")
+        }
         _ => arg,
     }
 }

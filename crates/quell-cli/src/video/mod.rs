@@ -104,7 +104,7 @@ pub(crate) fn filter(
     let clean = noise.frames() > 0 && noise.sigma().iter().all(|s| *s == 0.0) && !engine.correlated();
     let live = [&job.input, &job.output].into_iter().any(|p| VideoKind::of_name(p) == Some(VideoKind::Pipe));
     let ahead = if live || clean { 0 } else { engine.frames_ahead() };
-    let mut stream = engine.stream(info.format.white, noise, cancel)?.ahead(ahead);
+    let mut stream = engine.stream(noise, cancel)?.ahead(ahead);
     let cannot = || format!("cannot write {}", name(&job.output));
     let mut writing = options.writing.clone();
     writing.pictures.source = Some(job.input.clone());
@@ -165,7 +165,7 @@ const LOOKS: usize = 9;
 /// What frames spread over a clip tell, where they can be had before it is filtered and are of use.
 fn look(job: &Job, engine: &Engine, reader: &VideoReader) -> anyhow::Result<(ClipNoise, Used)> {
     let format = reader.info().format;
-    let (mut noise, mut used) = (engine.clip_noise(format)?, Used::new(format.white));
+    let (mut noise, mut used) = (engine.clip_noise(format), Used::new(format.white));
     let ranges = Used::matters(format.white);
     if !engine.estimates() && !ranges {
         return Ok((noise, used));

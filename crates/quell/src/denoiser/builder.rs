@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Denoiser, Job};
+use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
-use crate::method::Method;
+use crate::method::{Method, Params, Settings};
 use crate::noise::Estimator;
 use crate::noise::correlated::Correlation;
 use crate::{ColorMode, Device, Error, Result};
@@ -14,7 +14,7 @@ use crate::{ColorMode, Device, Error, Result};
 pub enum Sigma {
     /// Estimated from each picture.
     Auto(Estimator),
-    /// The standard deviation in the picture's own units.
+    /// The standard deviation on the scale on which white is 255, whatever the depth of the picture.
     Known(f32),
 }
 
@@ -38,10 +38,9 @@ impl Default for Sigma {
 #[derive(Clone, Debug, Default)]
 pub struct DenoiserBuilder {
     pub(crate) method: Method,
-    pub(super) toml: Option<String>,
-    pub(super) sets: Vec<(String, String)>,
+    settings: Settings,
     pub(crate) sigma: Sigma,
-    pub(super) strength: Option<f32>,
+    strength: Option<f32>,
     pub(crate) correlation: Correlation,
     device: Device,
     options: DeviceOptions,
@@ -53,7 +52,15 @@ impl DenoiserBuilder {
         Self { method, ..Self::default() }
     }
 
-    /// Known noise: its standard deviation in the picture's own units.
+    /// Known noise: its standard deviation on the scale on which white is 255, whatever the depth of the picture.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, bm3d::Profile};
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).sigma(25.5).build()?;
+    /// let frame = Frame::grey(Plane::from_vec(16, 16, vec![400.0; 256])?, 1000.0)?;
+    /// assert_eq!(denoiser.resolve(&frame)?.unwrap().sigma, 100.0); // a tenth of white
+    /// # Ok::<(), quell::Error>(())
+    /// ```
     #[must_use]
     pub fn sigma(mut self, sigma: f32) -> Self {
         self.sigma = Sigma::Known(sigma);
@@ -67,7 +74,8 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Noise that is correlated between channels or in space; NL-means takes it into account. A sigma that is given stays
+    /// Noise that is correlated between channels or in space, on the scale on which white is 255; NL-means takes it into
+    /// account. A sigma that is given stays
     /// the level of the noise, and the correlation counts by its shape.
     ///
     /// ```
@@ -89,25 +97,24 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Sets one parameter of the method by its name ([`bm3d::PARAMETERS`](crate::bm3d::PARAMETERS),
-    /// [`nlm::PARAMETERS`](crate::nlm::PARAMETERS)), over the profile.
+    /// Sets one parameter of the method by its name ([`Method::parameters`] lists them), over the profile.
     ///
     /// ```
     /// use quell::{Denoiser, bm3d::Profile};
-    /// assert!(Denoiser::bm3d(Profile::Normal).set("hard.step", "4").build().is_ok());
-    /// let e = Denoiser::bm3d(Profile::Normal).set("hard.step", "99").build().unwrap_err();
+    /// assert!(Denoiser::bm3d(Profile::Normal).set("hard.step", 4).set("hard.stack", "haar").build().is_ok());
+    /// let e = Denoiser::bm3d(Profile::Normal).set("hard.step", 99).build().unwrap_err();
     /// assert!(e.to_string().starts_with("hard.step = 99"));
     /// ```
     #[must_use]
-    pub fn set(mut self, name: &str, value: &str) -> Self {
-        self.sets.push((name.into(), value.into()));
+    pub fn set(mut self, name: &str, value: impl ToString) -> Self {
+        self.settings.sets.push((name.into(), value.to_string()));
         self
     }
 
     /// Parameters as TOML, over the profile and under [`set`](Self::set).
     #[must_use]
     pub fn toml(mut self, text: impl Into<String>) -> Self {
-        self.toml = Some(text.into());
+        self.settings.toml = Some(text.into());
         self
     }
 
@@ -175,7 +182,30 @@ impl DenoiserBuilder {
                 self.method.name()
             )));
         }
-        Job::check(self)
+        self.params(25.0, 1).map(|_| ())
+    }
+
+    /// What profile and settings make of noise of this deviation on the 0..255 scale.
+    pub(crate) fn params(&self, sigma: f32, planes: usize) -> Result<Params> {
+        self.method.params(&self.settings, sigma, planes)
+    }
+
+    /// Filter as if the noise were so many times as strong.
+    pub(crate) fn strength_factor(&self) -> f32 {
+        self.strength.unwrap_or(1.0)
+    }
+
+    /// The noise in units of samples with this white level, if it is known.
+    pub(crate) fn sigma_of(&self, white: f32) -> Option<f32> {
+        self.sigma.known().map(|sigma| sigma * white / 255.0)
+    }
+
+    /// How the noise is correlated, in units of samples with this white level.
+    pub(crate) fn correlation_of(&self, white: f32) -> Correlation {
+        if white == 255.0 {
+            return self.correlation.clone();
+        }
+        self.correlation.scaled(f64::from(white / 255.0))
     }
 }
 

@@ -1,9 +1,10 @@
 //! What an isoline filter knows about a picture, to be looked at.
 
-use super::colors::ISOLINE_COLORS;
-use super::{Denoiser, Guide, Job, Resolved, shape};
+use super::{Denoiser, Resolved};
+use crate::device::picture;
 use crate::isoline::Map;
-use crate::{Error, Frame, FrameView, Plane, PlaneView, Result};
+use crate::method::{Front, Plan, Work};
+use crate::{Control, Error, Frame, FrameView, Plane, Result};
 
 /// The least noise that maps are made for, of white: a picture without noise has isolines, too.
 const LEAST_NOISE: f32 = 0.1 / 255.0;
@@ -23,8 +24,8 @@ pub struct IsolineMap {
 impl IsolineMap {
     /// As a picture for the eye: see [`Map::picture`].
     pub fn picture(&self) -> Result<Frame> {
-        match &self.resolved.job {
-            Job::Isoline { plan, .. } => self.map.picture(plan, &self.values),
+        match self.resolved.plan.work() {
+            Work::Isoline(plan) => self.map.picture(plan, &self.values),
             _ => Err(no_isolines()),
         }
     }
@@ -47,17 +48,13 @@ impl Denoiser {
     /// ```
     pub fn isoline_map<'a>(&self, frame: impl Into<FrameView<'a>>, map: Map) -> Result<IsolineMap> {
         let frame = frame.into();
-        let (sigma, _) = self.noise(&frame, None)?;
-        let sigma = sigma.max(LEAST_NOISE * frame.white());
-        let resolved = self.plan(sigma, &shape(self.spec.method, &frame, Guide::Own))?;
-        let Job::Isoline { plan, .. } = &resolved.job else { return Err(no_isolines()) };
-        let values = if frame.channels() == 3 {
-            let channels = ISOLINE_COLORS.forward(frame.planes());
-            let views: Vec<PlaneView<'_>> = channels.iter().map(Plane::view).collect();
-            self.backend.isoline_map(plan, &views, map)?
-        } else {
-            self.backend.isoline_map(plan, frame.planes(), map)?
-        };
+        let mut noise = self.noise(&frame, None)?;
+        noise.sigma = noise.sigma.max(LEAST_NOISE * frame.white());
+        let resolved = self.plan(noise, &self.subject(&frame))?;
+        let Work::Isoline(work) = resolved.plan.work() else { return Err(no_isolines()) };
+        let front = Front { unclip: None, ..*resolved.plan.front() };
+        let plan = Plan::new(Work::Map(work.clone(), map), front);
+        let values = picture(&*self.backend, &plan, frame.planes(), &[], &Control::new())?.remove(0);
         Ok(IsolineMap { map, values, resolved })
     }
 }

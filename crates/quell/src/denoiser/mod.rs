@@ -1,26 +1,20 @@
 //! The builder that most programs need: method, noise, device; then frame in, frame out.
 
 mod builder;
-mod colors;
-mod job;
 mod map;
 mod samples;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Sigma};
-pub(crate) use colors::isoline_sequence;
-pub use job::Job;
-pub(crate) use job::{Guide, Shape, isoline_params, isoline_plan, nlm_params};
 pub use map::IsolineMap;
-pub(crate) use samples::bm3d_samples;
 
-use crate::device::{self, Backend, Samples, SamplesMut, picture};
+use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
-use crate::method::Method;
-use crate::noise::{measure, undo_clipping};
-use crate::{ColorMode, Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
+use crate::method::{Guide, Method, Params, Plan, Subject};
+use crate::noise::correlated::Whitening;
+use crate::noise::measure;
+use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
 #[derive(Clone, Debug)]
@@ -30,10 +24,20 @@ pub struct Resolved {
     pub sigma: f32,
     /// Noise that is filtered for, on the 0..255 scale: `sigma` scaled, times the strength.
     pub sigma255: f32,
-    /// Parameters and plan.
-    pub job: Job,
-    /// Channels of the picture; the plan may have fewer.
-    channels: usize,
+    /// The parameters for that noise.
+    pub params: Params,
+    /// What a device will do.
+    pub plan: Plan,
+    /// Makes the planes that patches are compared on, where the noise is correlated.
+    whitening: Option<Arc<Whitening>>,
+}
+
+/// The noise of a picture.
+struct Noise {
+    /// Its deviation, in units of the samples.
+    sigma: f32,
+    /// What makes it white, where it is correlated.
+    whitening: Option<Arc<Whitening>>,
 }
 
 /// A denoised picture and how it was made.
@@ -69,7 +73,7 @@ impl Denoiser {
     /// ```
     /// use quell::{Denoiser, Frame, Plane, nlm::Profile};
     /// let noisy = Frame::grey(Plane::from_vec(16, 16, vec![100.0; 256])?, 255.0)?;
-    /// let denoiser = Denoiser::nlm(Profile::Fast).sigma(25.0).set("search", "7").build()?;
+    /// let denoiser = Denoiser::nlm(Profile::Fast).sigma(25.0).set("search", 7).build()?;
     /// assert_eq!(denoiser.denoise(&noisy)?, noisy);
     /// # Ok::<(), quell::Error>(())
     /// ```
@@ -117,35 +121,54 @@ impl Denoiser {
         alpha: Option<&PlaneView<'_>>,
     ) -> Result<Option<Resolved>> {
         let frame = frame.into();
-        let (sigma, guide) = self.noise(&frame, alpha)?;
-        if sigma <= 0.0 {
+        let noise = self.noise(&frame, alpha)?;
+        if noise.sigma <= 0.0 {
             return Ok(None);
         }
-        Ok(Some(self.plan(sigma, &shape(self.spec.method, &frame, guide))?))
+        Ok(Some(self.plan(noise, &self.subject(&frame))?))
     }
 
-    /// The noise of a picture, as given or as estimated, and what patches are to be compared on.
-    fn noise(&self, frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Result<(f32, Guide)> {
+    /// What is to be known of a picture besides its noise.
+    fn subject(&self, frame: &FrameView<'_>) -> Subject {
+        // Only BM3D asks for it.
+        let ranged = matches!(self.spec.method, Method::Bm3d(_));
+        Subject {
+            range: if ranged { frame.range() } else { (0.0, frame.white()) },
+            ..Subject::new(frame.width(), frame.height(), frame.channels(), frame.white())
+        }
+    }
+
+    /// The noise of a picture, as given or as estimated.
+    fn noise(&self, frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Result<Noise> {
         frame.check_finite()?;
+        let known = self.spec.sigma_of(frame.white());
         let correlation = &self.spec.correlation;
         if correlation.is_none() {
-            let sigma = match self.spec.sigma {
-                Sigma::Known(s) => s,
-                Sigma::Auto(estimator) => measure(frame, alpha, estimator)?.worth_removing(),
+            let sigma = match (known, self.spec.sigma) {
+                (None, Sigma::Auto(estimator)) => measure(frame, alpha, estimator)?.worth_removing(),
+                (known, _) => known.unwrap_or_default(),
             };
-            return Ok((sigma, Guide::Own));
+            return Ok(Noise { sigma, whitening: None });
         }
         // Spectra are complex, and there are several.
         check_planes(8 * frame.channels(), frame.width(), frame.height())?;
-        let whitening = correlation.resolve(frame, self.spec.sigma.known())?;
-        Ok((whitening.sigma(), Guide::Whitened(Arc::new(whitening))))
+        let whitening = self.spec.correlation_of(frame.white()).resolve(frame, known)?;
+        Ok(Noise { sigma: whitening.sigma(), whitening: Some(Arc::new(whitening)) })
     }
 
-    /// Parameters and plan for a picture with noise `sigma`, in its own units.
-    fn plan(&self, sigma: f32, shape: &Shape) -> Result<Resolved> {
-        let sigma255 = sigma * self.spec.strength.unwrap_or(1.0) * 255.0 / shape.white;
-        let job = Job::new(&self.spec, shape, sigma)?;
-        Ok(Resolved { sigma, sigma255, job, channels: shape.channels })
+    /// Parameters and plan for a picture with this noise.
+    fn plan(&self, noise: Noise, subject: &Subject) -> Result<Resolved> {
+        let Noise { sigma, whitening } = noise;
+        let subject = &Subject {
+            sigma,
+            strength: self.spec.strength_factor(),
+            guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
+            ..*subject
+        };
+        builder::check_positive("sigma", sigma)?;
+        let params = self.spec.params(subject.noise255(), subject.planes)?;
+        let plan = params.plan(subject)?;
+        Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, whitening })
     }
 
     /// Denoises a picture, reporting to and listening to `control`.
@@ -170,59 +193,23 @@ impl Denoiser {
         control: &Control,
     ) -> Result<Frame> {
         let frame = frame.into();
-        let ((width, height), channels) = (resolved.job.size(), resolved.channels);
+        let window = resolved.plan.window();
+        let (width, height, channels) = (window.width, window.height, window.planes);
         if (width, height, channels) != (frame.width(), frame.height(), frame.channels()) {
             return Err(Error::Shape(format!(
                 "resolved for a picture of {width} x {height} pixels in {channels} channels, not for this one"
             )));
         }
-        let planes = match &resolved.job {
-            Job::Bm3d { params, plan } => self.filter_bm3d(&frame, params.color, plan, control)?,
-            Job::Isoline { plan, .. } => {
-                let mut sequence = isoline_sequence(&*self.backend, plan)?;
-                picture(&mut *sequence, frame.planes(), &[], frame.white(), control)?
-            }
-            Job::Nlm { plan, whitening, .. } => {
-                let guide = whitening.as_ref().map(|w| w.guide(frame.planes())).transpose()?;
-                let guide: Vec<PlaneView<'_>> = guide.iter().flatten().map(Plane::view).collect();
-                let mut sequence = self.backend.nlm(plan)?;
-                picture(&mut *sequence, frame.planes(), &guide, frame.white(), control)?
-            }
-        };
-        let mut denoised = Frame::new(planes, frame.white())?;
-        // The paper's filters do not know the noise.
-        if matches!(&resolved.job, Job::Isoline { plan, .. } if !plan.variant.is_blind()) {
-            undo_clipping(frame, &mut denoised, resolved.sigma)?;
-        }
-        Ok(denoised)
-    }
-
-    fn filter_bm3d(
-        &self,
-        frame: &FrameView<'_>,
-        color: ColorMode,
-        plan: &bm3d::Plan,
-        control: &Control,
-    ) -> Result<Vec<Plane>> {
-        // Borrowed where rows follow each other without gaps.
-        let rows: Vec<Cow<'_, [f32]>> = frame.planes().iter().map(PlaneView::contiguous).collect();
-        let from: Vec<Samples<'_>> = rows.iter().map(|p| Samples::F32(p)).collect();
-        check_planes(2 * rows.len(), frame.width(), frame.height())?;
-        let mut out: Vec<Plane> = rows.iter().map(|_| Plane::zeros(frame.width(), frame.height())).collect();
-        let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
-        bm3d_samples(&*self.backend, color, plan, frame.white(), &from, &mut to, control)?;
-        Ok(out)
+        let guide = resolved.guide(frame.planes())?;
+        let guide: Vec<PlaneView<'_>> = guide.iter().map(Plane::view).collect();
+        let planes = picture(&*self.backend, &resolved.plan, frame.planes(), &guide, control)?;
+        Frame::new(planes, frame.white())
     }
 }
 
-fn shape(method: Method, frame: &FrameView<'_>, guide: Guide) -> Shape {
-    Shape {
-        width: frame.width(),
-        height: frame.height(),
-        channels: frame.channels(),
-        guide,
-        white: frame.white(),
-        // Only BM3D asks for it.
-        range: if let Method::Bm3d(_) = method { frame.range() } else { (0.0, frame.white()) },
+impl Resolved {
+    /// The planes that patches are compared on, if not the picture's own.
+    fn guide(&self, planes: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
+        self.whitening.as_ref().map_or(Ok(Vec::new()), |whitening| whitening.guide(planes))
     }
 }

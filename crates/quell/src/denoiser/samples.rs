@@ -1,20 +1,19 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
-use super::{Denoiser, Guide, Job, Resolved, Shape, Sigma, isoline_sequence};
-use crate::device::{
-    Backend, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
-};
+use super::{Denoiser, Noise, Resolved};
+use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::{check_samples, check_white, typical_range};
-use crate::{ColorMode, Control, Error, Result, bm3d};
+use crate::method::Subject;
+use crate::{Control, Error, Result};
 
 impl Denoiser {
     /// Denoises samples as they lie in memory, for video frames and batches: the quickest way from host to host, since a
     /// GPU gets and returns no more bytes than there are. One plane is grey, three are red, green and blue; the noise
-    /// must be known ([`sigma`](crate::DenoiserBuilder::sigma), in the units of the samples). Integers are rounded, and clipped
+    /// must be known ([`sigma`](crate::DenoiserBuilder::sigma)). Integers are rounded, and clipped
     /// to `0..=white`.
     ///
     /// May be called from several threads at once; on a GPU that is what keeps it busy, with
-    /// [`lanes`](crate::device::Backend::lanes) frames in work. What is in `to` after an error is undefined.
+    /// [`at_once`](crate::device::Backend::at_once) frames in work. What is in `to` after an error is undefined.
     ///
     /// ```
     /// use quell::device::{Samples, SamplesMut};
@@ -46,25 +45,17 @@ impl Denoiser {
         control: &Control,
     ) -> Result<()> {
         same_number(from.len(), to.len())?;
-        let job = self.job(width, height, white, from)?.job;
+        let plan = self.job(width, height, white, from)?.plan;
         if let Some(n) = to.iter().map(SamplesMut::len).find(|n| *n != width * height) {
             return Err(Error::Shape(format!("{n} samples cannot take a {width} x {height} plane")));
         }
-        match &job {
-            Job::Bm3d { params, plan } => {
-                bm3d_samples(&*self.backend, params.color, plan, white, from, to, control)
-            }
-            Job::Nlm { plan, .. } => one_frame(&mut *self.backend.nlm(plan)?, from, to, control),
-            Job::Isoline { plan, .. } => {
-                one_frame(&mut *isoline_sequence(&*self.backend, plan)?, from, to, control)
-            }
-        }
+        self.backend.open(&plan)?.frame(&Input { planes: from, guide: &[] }, to, control)
     }
 
     /// The same for a picture in the memory of a CUDA device; the result is left there, complete on return. Samples are
     /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first.
-    /// Three planes are filtered on their own ([`ColorMode::Independent`]); other colours are not offered here. `to` may
-    /// be `from` where the picture goes through in one tile.
+    /// BM3D does this, but for [`ColorMode::Luma`](crate::ColorMode::Luma). `to` may be `from` where the picture goes
+    /// through in one tile.
     pub fn denoise_device(
         &self,
         width: usize,
@@ -77,21 +68,8 @@ impl Denoiser {
         same_number(from.len(), to.len())?;
         from.iter().chain(to).try_for_each(|s| s.check(width))?;
         let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
-        let job = self.plan_samples(width, height, white, &formats, || (0.0, white))?.job;
-        let encoding = |color| Encoding { white, color };
-        let Job::Bm3d { params, plan } = &job else {
-            return Err(Error::Unsupported("pictures in device memory are filtered by BM3D only".into()));
-        };
-        match (from.len(), params.color) {
-            (1, _) => self.backend.bm3d_device(plan, from, encoding(None), to, control),
-            (_, ColorMode::Independent) => {
-                std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
-                    let control = control.section(i, 3);
-                    self.backend.bm3d_device(plan, &[*from], encoding(None), &[*to], &control)
-                })
-            }
-            (_, mode) => self.backend.bm3d_device(plan, from, encoding(Some(mode)), to, control),
-        }
+        let plan = self.plan_samples(width, height, white, &formats, || (0.0, white))?.plan;
+        self.backend.open(&plan)?.device_frame(from, to, control)
     }
 
     /// Measures the device alone, from device memory to device memory, on samples as
@@ -104,24 +82,11 @@ impl Denoiser {
         from: &[Samples<'_>],
         repeat: usize,
     ) -> Result<Timing> {
-        let job = self.job(width, height, white, from)?.job;
-        let (params, plan) = match &job {
-            Job::Bm3d { params, plan } => (params, plan),
-            Job::Nlm { plan, .. } => {
-                // Every frame of the window is the same picture: how long it takes does not depend on that.
-                let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
-                return self.backend.nlm_timed(plan, &frames, repeat);
-            }
-            Job::Isoline { plan, .. } => {
-                let frames = vec![Input { planes: from, guide: &[] }; plan.past + 1 + plan.future];
-                return self.backend.isoline_timed(plan, &frames, repeat);
-            }
-        };
-        let color = (from.len() == 3).then_some(params.color);
-        if color == Some(ColorMode::Independent) {
-            return Err(Error::Unsupported("channels on their own are timed one by one, as grey".into()));
-        }
-        self.backend.bm3d_timed(plan, from, Encoding { white, color }, repeat)
+        let plan = self.job(width, height, white, from)?.plan;
+        let window = plan.window();
+        // Every frame of the window is the same picture: how long it takes does not depend on that.
+        let frames = vec![Input { planes: from, guide: &[] }; window.past + 1 + window.future];
+        self.backend.time(&plan, &frames, repeat)
     }
 
     /// The job for samples in host memory.
@@ -157,7 +122,7 @@ impl Denoiser {
                 "samples are filtered for white noise: use frames or a stream".into(),
             ));
         }
-        let Sigma::Known(sigma) = self.spec.sigma else {
+        let Some(sigma) = self.spec.sigma_of(white) else {
             return Err(Error::parameter("sigma", "auto", "must be given for samples"));
         };
         let bounded = |f: &SampleFormat| match f {
@@ -165,42 +130,9 @@ impl Denoiser {
             SampleFormat::F32 => false,
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
-        self.plan(sigma, &Shape { width, height, channels, guide: Guide::Own, white, range })
+        let subject = Subject { range, ..Subject::new(width, height, channels, white) };
+        self.plan(Noise { sigma, whitening: None }, &subject)
     }
-}
-
-/// Filters samples by BM3D: grey, colours in the space they ask for, or every plane on its own.
-pub(crate) fn bm3d_samples(
-    backend: &dyn Backend,
-    color: ColorMode,
-    plan: &bm3d::Plan,
-    white: f32,
-    from: &[Samples<'_>],
-    to: &mut [SamplesMut<'_>],
-    control: &Control,
-) -> Result<()> {
-    let encoding = |color| Encoding { white, color };
-    match (from.len(), color) {
-        (1, _) => backend.bm3d_samples(plan, from, encoding(None), to, control),
-        (_, ColorMode::Independent) => {
-            std::iter::zip(from, to).enumerate().try_for_each(|(i, (from, to))| {
-                let (from, to) = (std::slice::from_ref(from), std::slice::from_mut(to));
-                backend.bm3d_samples(plan, from, encoding(None), to, &control.section(i, 3))
-            })
-        }
-        (_, mode) => backend.bm3d_samples(plan, from, encoding(Some(mode)), to, control),
-    }
-}
-
-/// Filters a video of one frame.
-fn one_frame(
-    sequence: &mut dyn Sequence,
-    from: &[Samples<'_>],
-    to: &mut [SamplesMut<'_>],
-    control: &Control,
-) -> Result<()> {
-    sequence.push(&Input { planes: from, guide: &[] }, control)?;
-    sequence.pull(to, control)
 }
 
 fn same_number(from: usize, to: usize) -> Result<()> {

@@ -193,6 +193,10 @@ impl Runtime for Emulator {
     }
 
     /// Device memory is host memory here.
+    fn lends(&self) -> bool {
+        true
+    }
+
     fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Buffer> {
         Some(Buffer { memory: Memory::Borrowed(samples.address() + offset as u64), bytes })
     }
@@ -261,7 +265,8 @@ mod tests {
     use super::*;
     use crate::bm3d::{Plan, Profile};
     use crate::device::gpu::Gpu;
-    use crate::device::{Backend, DeviceInfo, Encoding, Kind, SampleBuffer, SampleFormat};
+    use crate::device::{Backend, DeviceInfo, Input, Kind, SampleBuffer, SampleFormat, Sequence};
+    use crate::method::{self, Front};
     use crate::{ColorMode, Control, Error};
 
     fn first(tile: usize) -> Option<Gpu<Emulator>> {
@@ -355,23 +360,30 @@ mod tests {
         }
     }
 
-    fn plan(channels: usize) -> Plan {
-        Plan::new(&Profile::Fast.params(20.0), SIZE.0, SIZE.1, &vec![20.0; channels]).unwrap()
+    fn plan(channels: usize, white: f32, color: Option<ColorMode>) -> method::Plan {
+        let plan = Plan::new(&Profile::Fast.params(20.0), SIZE.0, SIZE.1, &vec![20.0; channels]).unwrap();
+        method::Plan::new(plan, Front { color, ..Front::channels(white) })
+    }
+
+    fn sequence(gpu: &Gpu<Emulator>, plan: &method::Plan) -> Box<dyn Sequence> {
+        gpu.open(plan).unwrap()
     }
 
     /// From `from` to `to` in device memory, with gaps behind the rows; the same as by way of host memory.
     fn compare(gpu: &Gpu<Emulator>, from: &[SampleBuffer], to: SampleFormat, white: f32) {
-        let (plan, control) = (plan(from.len()), Control::new());
-        let encoding = Encoding { white, color: (from.len() == 3).then_some(ColorMode::Opp) };
+        let color = (from.len() == 3).then_some(ColorMode::Opp);
+        let (plan, control) = (plan(from.len(), white, color), Control::new());
         let mut want = vec![SampleBuffer::new(to, SIZE.0 * SIZE.1); from.len()];
         let (views, mut outs): (Vec<_>, Vec<_>) =
             (from.iter().map(|s| s.view()).collect(), want.iter_mut().map(|s| s.view_mut()).collect());
-        gpu.bm3d_samples(&plan, &views, encoding, &mut outs, &control).unwrap();
+        let frame = Input { planes: &views, guide: &[] };
+        sequence(gpu, &plan).frame(&frame, &mut outs, &control).unwrap();
 
         let mut here: Vec<_> = from.iter().zip([3, 16, 0]).map(|(s, gap)| Padded::filled(s, gap)).collect();
         let mut there: Vec<_> = from.iter().zip([7, 0, 2]).map(|(_, gap)| Padded::new(to, gap)).collect();
         let places = |p: &mut [Padded]| p.iter_mut().map(Padded::place).collect::<Vec<_>>();
-        gpu.bm3d_device(&plan, &places(&mut here), encoding, &places(&mut there), &control).unwrap();
+        let places = (places(&mut here), places(&mut there));
+        sequence(gpu, &plan).device_frame(&places.0, &places.1, &control).unwrap();
         for (c, (got, want)) in there.iter().zip(&want).enumerate() {
             let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
             assert!(want.iter().any(|v| *v > 0.0));
@@ -407,16 +419,16 @@ mod tests {
         let colors = [5, 6, 7].map(|seed| samples(SampleFormat::U8, 255.0, seed));
         compare(&tiled, &colors, SampleFormat::U8, 255.0);
 
-        let (plan, control) = (plan(1), Control::new());
-        let encoding = Encoding { white: 65535.0, color: None };
+        let (plan, control) = (plan(1, 65535.0, None), Control::new());
         let mut plane = Padded::filled(&picture, 5);
         let at = plane.place();
-        let e = tiled.bm3d_device(&plan, &[at], encoding, &[at], &control).unwrap_err();
+        let e = sequence(&tiled, &plan).device_frame(&[at], &[at], &control).unwrap_err();
         assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("one tile"), "{e}");
         let Some(gpu) = shared() else { return };
         let mut want = SampleBuffer::new(SampleFormat::U16, SIZE.0 * SIZE.1);
-        gpu.bm3d_samples(&plan, &[picture.view()], encoding, &mut [want.view_mut()], &control).unwrap();
-        gpu.bm3d_device(&plan, &[at], encoding, &[at], &control).unwrap();
+        let frame = Input { planes: &[picture.view()], guide: &[] };
+        sequence(gpu, &plan).frame(&frame, &mut [want.view_mut()], &control).unwrap();
+        sequence(gpu, &plan).device_frame(&[at], &[at], &control).unwrap();
         let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
         assert!(plane.tight() == want, "in place");
     }
@@ -424,11 +436,11 @@ mod tests {
     #[test]
     fn device_memory_that_cannot_be_used_is_refused() {
         let Some(gpu) = shared() else { return };
-        let (plan, mut plane) = (plan(1), Padded::new(SampleFormat::U16, 3));
+        let mut plane = Padded::new(SampleFormat::U16, 3);
         let good = plane.place();
         let run = |from: DeviceSamples, color, to: &[DeviceSamples]| {
-            let encoding = Encoding { white: 65535.0, color };
-            gpu.bm3d_device(&plan, &[from], encoding, to, &Control::new()).unwrap_err()
+            let run = |mut s: Box<dyn Sequence>| s.device_frame(&[from], to, &Control::new());
+            gpu.open(&plan(1, 65535.0, color)).and_then(run).unwrap_err()
         };
         // SAFETY: refused before anything is read.
         let at = |address, pitch| unsafe { DeviceSamples::new(address, pitch, SampleFormat::U16) };

@@ -4,16 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::drivers::{CUDA, Driver, OPENCL, unusable};
 use super::restart::Restarting;
-use super::{
-    Backend, DeviceInfo, DeviceOptions, DeviceSamples, Encoding, Input, Samples, SamplesMut, Sequence,
-    Timing, cpu, gpu,
-};
-use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
-
-/// While no GPU is started, pictures of fewer pixels than this stay on the processor: starting a GPU would take longer
-/// than filtering them. None as long as no measurement says where that is.
-const WORTH_STARTING: Option<usize> = None;
+use super::{Backend, Caps, DeviceInfo, DeviceOptions, Input, Sequence, Timing, cpu, gpu};
+use crate::{Error, Plan, Result};
 
 /// A device that may be started.
 pub(super) struct Candidate(Box<dyn FnOnce() -> Result<Box<dyn Backend>> + Send>);
@@ -127,26 +119,17 @@ impl Devices {
         }
     }
 
-    /// Does `work` on the device in use; on the next one if that fails, on the processor if it does not offer it.
-    fn attempt<T>(&self, pixels: usize, mut work: impl FnMut(&dyn Backend) -> Result<T>) -> Result<T> {
-        let small = WORTH_STARTING.is_some_and(|worth| pixels < worth);
-        if small && lock(&self.state).started == 0 {
-            return work(&*self.processor()?);
-        }
-        self.start(|b| work(b)).map(|(_, done)| done)
-    }
-
-    /// The same whatever the size, and which device did it: no number for the processor.
-    pub(super) fn start<T>(
-        &self,
-        mut work: impl FnMut(&dyn Backend) -> Result<T>,
-    ) -> Result<(Option<usize>, T)> {
+    /// Puts a plan to work on the device in use, or on the next one if that fails; on the processor, if it is not offered.
+    /// Tells which device it is: no number for the processor.
+    pub(super) fn start(&self, plan: &Plan) -> Result<(Option<usize>, Box<dyn Sequence>)> {
         loop {
             let (number, backend) = self.current()?;
-            match (work(&*backend), number) {
+            if number.is_some() && backend.caps(plan).refused.is_some() {
+                return Ok((None, self.processor()?.open(plan)?));
+            }
+            match (backend.open(plan), number) {
                 (Err(e @ Error::Device { .. }), Some(number)) => self.leave(number, &e),
-                (Err(Error::Unsupported(_)), Some(_)) => return Ok((None, work(&*self.processor()?)?)),
-                (done, number) => return Ok((number, done?)),
+                (sequence, number) => return Ok((number, sequence?)),
             }
         }
     }
@@ -174,90 +157,26 @@ impl Backend for Failover {
         }
     }
 
-    fn lanes(&self) -> usize {
-        self.current().map_or(1, |(_, backend)| backend.lanes())
+    fn at_once(&self) -> usize {
+        self.current().map_or(1, |(_, backend)| backend.at_once())
     }
 
-    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        self.attempt(plan.width * plan.height, |b| b.bm3d(plan, noisy, control))
+    /// Those of the device in use, or of the processor, which takes what that does not offer.
+    fn caps(&self, plan: &Plan) -> Caps {
+        let caps = self.current().map(|(_, backend)| backend.caps(plan));
+        match caps {
+            Ok(caps) if caps.refused.is_none() => caps,
+            _ => self.processor().map_or_else(|e| Caps::refusing(e.to_string()), |cpu| cpu.caps(plan)),
+        }
     }
 
-    fn bm3d_samples(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        to: &mut [SamplesMut<'_>],
-        control: &Control,
-    ) -> Result<()> {
-        self.attempt(plan.width * plan.height, |b| b.bm3d_samples(plan, from, encoding, to, control))
+    /// Goes on with the next device, in the middle of a video, when one fails.
+    fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(Restarting::new(self.0.clone(), plan)?))
     }
 
-    /// The picture is in the memory of one device: there is no other one to go on with.
-    fn bm3d_device(
-        &self,
-        plan: &Plan,
-        from: &[DeviceSamples],
-        encoding: Encoding,
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
-        self.current()?.1.bm3d_device(plan, from, encoding, to, control)
-    }
-
-    fn bm3d_timed(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        repeat: usize,
-    ) -> Result<Timing> {
-        self.current()?.1.bm3d_timed(plan, from, encoding, repeat)
-    }
-
-    fn bm3d_wiener(
-        &self,
-        plan: &Plan,
-        noisy: &[PlaneView<'_>],
-        basic: &[PlaneView<'_>],
-    ) -> Result<Vec<Plane>> {
-        self.current()?.1.bm3d_wiener(plan, noisy, basic)
-    }
-
-    fn full_precision(&self, plan: &Plan) -> bool {
-        self.current().is_ok_and(|(_, backend)| backend.full_precision(plan))
-    }
-
-    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
-        self.current()?.1.bm3d_groups(plan, pass, guide)
-    }
-
-    fn isoline_map(
-        &self,
-        plan: &isoline::Plan,
-        planes: &[PlaneView<'_>],
-        map: isoline::Map,
-    ) -> Result<Plane> {
-        self.attempt(plan.width * plan.height, |b| b.isoline_map(plan, planes, map))
-    }
-
-    /// Goes on with the next device, in the middle of the video, when one fails.
-    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        let (window, plan) = (plan.into(), plan.clone());
-        Ok(Box::new(Restarting::new(self.0.clone(), window, move |b| b.nlm(&plan))?))
-    }
-
-    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
-        let (window, plan) = (plan.into(), plan.clone());
-        Ok(Box::new(Restarting::new(self.0.clone(), window, move |b| b.isoline(&plan))?))
-    }
-
-    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
-        self.current()?.1.isoline_timed(plan, frames, repeat)
-    }
-
-    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
-        self.current()?.1.nlm_timed(plan, frames, repeat)
+    fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        self.current()?.1.time(plan, frames, repeat)
     }
 }
 
@@ -266,10 +185,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::bm3d::Profile;
+    use crate::bm3d::{self, Profile};
     use crate::device::cpu::Cpu;
     use crate::device::test_devices::{Fake, info};
-    use crate::device::{Kind, Problem};
+    use crate::device::{Kind, Problem, picture};
+    use crate::method::Work;
+    use crate::{Control, Plane, isoline};
 
     fn processor() -> Result<Box<dyn Backend>> {
         Ok(Box::new(Cpu::new(DeviceOptions { threads: 1, ..DeviceOptions::default() })?))
@@ -299,12 +220,12 @@ mod tests {
 
     fn plan() -> (Plan, Plane) {
         let plane = Plane::from_vec(20, 16, (0..320).map(|i| (i * 37 % 200) as f32).collect()).unwrap();
-        (Plan::new(&Profile::Fast.params(25.0), 20, 16, &[25.0]).unwrap(), plane)
+        (bm3d::Plan::new(&Profile::Fast.params(25.0), 20, 16, &[25.0]).unwrap().into(), plane)
     }
 
     fn run(device: &Failover) -> Plane {
         let (plan, plane) = plan();
-        device.bm3d(&plan, &[plane.view()], &Control::new()).unwrap().remove(0)
+        picture(device, &plan, &[plane.view()], &[], &Control::new()).unwrap().remove(0)
     }
 
     #[test]
@@ -312,7 +233,8 @@ mod tests {
         let (device, heard) = failover(vec![failing("cuda:0"), working(fake("cuda:1"))]);
         assert!(heard.lock().unwrap().is_empty(), "nothing is started without work");
         let (plan, plane) = plan();
-        let want = processor().unwrap().bm3d(&plan, &[plane.view()], &Control::new()).unwrap().remove(0);
+        let cpu = processor().unwrap();
+        let want = picture(&*cpu, &plan, &[plane.view()], &[], &Control::new()).unwrap().remove(0);
         assert_eq!(run(&device), want);
         assert_eq!(device.info().name, "cuda:1");
         run(&device);
@@ -353,14 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn maps_that_a_gpu_does_not_offer_come_from_the_processor() {
+    fn maps_come_from_whoever_knows_them() {
         let (device, heard) = failover(vec![working(fake("cuda:0"))]);
         let (_, plane) = plan();
         let params = isoline::Profile::Normal.params(25.0, 1);
         let plan = isoline::Plan::new(&params, (20, 16), 255.0, &[25.0]).unwrap();
         for map in isoline::Map::ALL {
-            let want = processor().unwrap().isoline_map(&plan, &[plane.view()], map).unwrap();
-            assert_eq!(device.isoline_map(&plan, &[plane.view()], map).unwrap(), want);
+            let plan = Work::Map(Box::new(plan.clone()), map).into();
+            let cpu = processor().unwrap();
+            let want = picture(&*cpu, &plan, &[plane.view()], &[], &Control::new()).unwrap();
+            assert_eq!(picture(&device, &plan, &[plane.view()], &[], &Control::new()).unwrap(), want);
         }
         assert_eq!((device.info().name.as_str(), heard.lock().unwrap().len()), ("cuda:0", 0));
     }
@@ -372,7 +296,7 @@ mod tests {
         let cancel = crate::Cancel::new();
         cancel.cancel();
         let control = Control::new().with_cancel(cancel);
-        let e = device.bm3d(&plan, &[plane.view()], &control).unwrap_err();
+        let e = picture(&device, &plan, &[plane.view()], &[], &control).unwrap_err();
         assert!(matches!(e, Error::Cancelled));
         assert_eq!((device.info().name.as_str(), heard.lock().unwrap().len()), ("cuda:0", 0));
     }

@@ -1,4 +1,4 @@
-//! Where plans are carried out. A device is one [`Backend`]; a method adds one function to it.
+//! Where plans are carried out. A device is one [`Backend`], for every method; a plan at work is a [`Sequence`].
 //!
 //! [`open`] starts the device that the user wants; `auto` is a [`Backend`] too, which goes on with the next device when
 //! one fails. Nothing is asked of any driver before there is work for it.
@@ -12,6 +12,7 @@ mod drivers;
 #[cfg(all(test, feature = "emulator"))]
 mod emulator;
 mod failover;
+mod front;
 #[cfg_attr(not(all(feature = "cuda", feature = "opencl")), allow(dead_code))]
 mod gpu;
 mod info;
@@ -20,6 +21,7 @@ mod opencl;
 mod restart;
 mod samples;
 mod sequence;
+mod singly;
 mod spread;
 #[cfg(test)]
 mod test_devices;
@@ -27,128 +29,81 @@ mod test_devices;
 pub use choice::{Device, Which};
 pub use gpu::notice::on_notice;
 pub use info::{DeviceInfo, Kind, Problem};
-pub use samples::{DeviceSamples, Encoding, SampleBuffer, SampleFormat, Samples, SamplesMut};
+pub use samples::{DeviceSamples, SampleBuffer, SampleFormat, Samples, SamplesMut};
 pub(crate) use sequence::nothing_left;
 pub use sequence::{Input, Sequence, picture};
 
-use crate::bm3d::{self, Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
+use crate::bm3d::{self, Match};
+use crate::{Error, Plan, Plane, PlaneView, Result};
 
-/// A device that can carry out plans, on several pictures at once if need be. Planes are on the 0..255 scale, channel
-/// 0 is grouped on.
+/// A device that can carry out plans, on several pictures at once if need be.
 pub trait Backend: Send + Sync {
     /// What this is.
     fn info(&self) -> DeviceInfo;
 
     /// Pictures that are worth having in work at once: more than one where transfers and the host's own work go on
     /// beside the filtering.
-    fn lanes(&self) -> usize {
+    fn at_once(&self) -> usize {
         1
     }
 
-    /// Runs BM3D on the channels of one picture.
-    fn bm3d(&self, plan: &bm3d::Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>>;
+    /// What this can do with a plan.
+    fn caps(&self, plan: &Plan) -> Caps;
 
-    /// Runs BM3D on the samples of one picture as they are stored, into samples of any type. A device that can, converts
-    /// by itself, so that fewer bytes travel. What is in `to` after an error is undefined.
-    fn bm3d_samples(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        to: &mut [SamplesMut<'_>],
-        control: &Control,
-    ) -> Result<()> {
-        samples::by_conversion(self, plan, from, encoding, to, control)
-    }
+    /// Puts a plan to work on the frames of a video, or on a picture, which is a video of one frame.
+    fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>>;
 
-    /// Runs BM3D on a picture in device memory; the result is left there, and is complete on return.
-    fn bm3d_device(
-        &self,
-        plan: &Plan,
-        from: &[DeviceSamples],
-        encoding: Encoding,
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
-        let _ = (plan, from, encoding, to, control);
-        Err(samples::no_device_memory(&self.info().name))
-    }
-
-    /// Runs BM3D `repeat` times on one picture, from device memory to device memory, and measures it.
-    fn bm3d_timed(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        repeat: usize,
-    ) -> Result<Timing> {
-        let _ = (plan, from, encoding, repeat);
-        Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
-    }
-
-    /// Pass 2 alone, with a basic estimate that the caller brings, for checks.
-    fn bm3d_wiener(
-        &self,
-        plan: &Plan,
-        noisy: &[PlaneView<'_>],
-        basic: &[PlaneView<'_>],
-    ) -> Result<Vec<Plane>> {
-        let _ = (plan, noisy, basic);
-        Err(Error::Unsupported(format!("{}: pass 2 cannot be run alone", self.info().name)))
-    }
-
-    /// Whether this plan is computed in f32 throughout: checks are stricter then.
-    fn full_precision(&self, plan: &Plan) -> bool {
-        let _ = plan;
-        false
-    }
-
-    /// The groups of one pass over `guide`, for checks: for every reference patch, by rows and then columns of the grid,
-    /// its matches in order, cut to a power of two.
-    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
-        let _ = (plan, pass, guide);
-        Err(Error::Unsupported(format!("{}: groups cannot be read back", self.info().name)))
-    }
-
-    /// Starts NL-means on the frames of a video, or on one picture.
-    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        let _ = plan;
-        Err(Error::Unsupported(format!("{}: NL-means is not offered", self.info().name)))
-    }
-
-    /// Starts an isoline filter on the frames of a video, or on one picture.
-    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
-        let _ = plan;
-        Err(Error::Unsupported(format!("{}: isoline filters are not offered", self.info().name)))
-    }
-
-    /// What an isoline filter knows about a picture, as a plane.
-    fn isoline_map(
-        &self,
-        plan: &isoline::Plan,
-        planes: &[PlaneView<'_>],
-        map: isoline::Map,
-    ) -> Result<Plane> {
-        let _ = (plan, planes, map);
-        Err(Error::Unsupported(format!("{}: maps of isolines are not offered", self.info().name)))
-    }
-
-    /// Filters the last but `future` of `frames` `repeat` times along isolines, as [`nlm_timed`](Self::nlm_timed) does.
-    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+    /// Filters the last but `future` of `frames` `repeat` times, from device memory to device memory, and measures it.
+    fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
         let _ = (plan, frames, repeat);
         Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
     }
 
-    /// Filters the last but `future` of `frames` `repeat` times with NL-means, from device memory to device memory, and
-    /// measures it.
-    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
-        let _ = (plan, frames, repeat);
-        Err(Error::Unsupported(format!("{}: kernels cannot be timed", self.info().name)))
+    /// What checks look into.
+    fn probe(&self) -> Option<&dyn Probe> {
+        None
     }
 }
 
-/// What [`Backend::bm3d_timed`], [`Backend::nlm_timed`] or [`Backend::isoline_timed`] measured.
+/// What a device can do with a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Caps {
+    /// Why it does not carry the plan out, if it does not; the processor carries out every one.
+    pub refused: Option<String>,
+    /// It computes in f32 throughout: checks are stricter then.
+    pub full_precision: bool,
+    /// It filters pictures in its own memory ([`Sequence::device_frame`]).
+    pub device_memory: bool,
+}
+
+impl Caps {
+    fn refusing(why: impl Into<String>) -> Self {
+        Self { refused: Some(why.into()), ..Self::default() }
+    }
+
+    /// An error, if the plan is refused.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.refused.clone().map_or(Ok(()), |why| Err(Error::Unsupported(why)))
+    }
+}
+
+/// Parts of methods that no user asks for, for checks.
+pub trait Probe {
+    /// The groups of one pass of BM3D over `guide`: for every reference patch, by rows and then columns of the grid, its
+    /// matches in order, cut to a power of two.
+    fn groups(&self, plan: &bm3d::Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>>;
+
+    /// Pass 2 of BM3D alone, with a basic estimate that the caller brings.
+    fn wiener(
+        &self,
+        plan: &bm3d::Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>>;
+}
+
+/// What [`Backend::time`] measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timing {
     /// All kernels, in milliseconds, one value per repetition.

@@ -3,18 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::failover::Devices;
-use super::sequence::Window;
-use super::{Backend, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
-use crate::{Control, Error, Result};
+use super::singly::Kept;
+use super::{DeviceSamples, Input, SampleBuffer, SampleFormat, SamplesMut, Sequence};
+use crate::{Control, Error, Plan, Result};
 
 /// A sequence that can be begun again: the frames that the next results need are kept.
 pub(super) struct Restarting {
     devices: Arc<Devices>,
-    window: Window,
-    begin: Box<Begin>,
+    plan: Plan,
     /// Which device, unless it is the processor, and the sequence on it.
     running: (Option<usize>, Box<dyn Sequence>),
     kept: VecDeque<Kept>,
@@ -24,42 +21,10 @@ pub(super) struct Restarting {
     spare: Vec<Kept>,
 }
 
-/// Starts the method on a device.
-type Begin = dyn Fn(&dyn Backend) -> Result<Box<dyn Sequence>> + Send;
-
-/// A frame as it was pushed.
-#[derive(Default)]
-struct Kept {
-    planes: Vec<SampleBuffer>,
-    guide: Vec<SampleBuffer>,
-}
-
-impl Kept {
-    fn keep(&mut self, frame: &Input<'_>) {
-        let keep = |to: &mut Vec<SampleBuffer>, from: &[Samples<'_>]| {
-            to.resize_with(from.len(), || SampleBuffer::U8(Vec::new()));
-            to.par_iter_mut().zip(from).for_each(|(to, from)| from.clone_into(to));
-        };
-        keep(&mut self.planes, frame.planes);
-        keep(&mut self.guide, frame.guide);
-    }
-
-    fn push_to(&self, sequence: &mut dyn Sequence, control: &Control) -> Result<()> {
-        let planes: Vec<Samples<'_>> = self.planes.iter().map(SampleBuffer::view).collect();
-        let guide: Vec<Samples<'_>> = self.guide.iter().map(SampleBuffer::view).collect();
-        sequence.push(&Input { planes: &planes, guide: &guide }, control)
-    }
-}
-
 impl Restarting {
-    pub(super) fn new(
-        devices: Arc<Devices>,
-        window: Window,
-        begin: impl Fn(&dyn Backend) -> Result<Box<dyn Sequence>> + Send + 'static,
-    ) -> Result<Self> {
-        let running = devices.start(&begin)?;
-        let begin = Box::new(begin);
-        Ok(Self { devices, window, begin, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
+    pub(super) fn new(devices: Arc<Devices>, plan: &Plan) -> Result<Self> {
+        let (running, plan) = (devices.start(plan)?, plan.clone());
+        Ok(Self { devices, plan, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
     }
 
     /// Whether the work has to be done again, on the next device, which has been given the first `frames` that are kept.
@@ -67,7 +32,7 @@ impl Restarting {
         let (Err(e @ Error::Device { .. }), Some(number)) = (done, self.running.0) else { return Ok(false) };
         self.devices.leave(number, e);
         loop {
-            self.running = self.devices.start(&self.begin)?;
+            self.running = self.devices.start(&self.plan)?;
             match (self.replay(frames, control), self.running.0) {
                 (Err(e @ Error::Device { .. }), Some(number)) => self.devices.leave(number, &e),
                 (replayed, _) => return replayed.map(|()| true),
@@ -78,16 +43,17 @@ impl Restarting {
     /// Gives a new device what the old one had, in the same order; what has come out before is thrown away.
     fn replay(&mut self, frames: usize, control: &Control) -> Result<()> {
         let sequence = &mut *self.running.1;
-        let pixels = self.window.width * self.window.height;
-        let mut waste = vec![SampleBuffer::new(SampleFormat::F32, pixels); self.window.channels];
+        let window = self.plan.window();
+        let mut waste =
+            vec![SampleBuffer::new(SampleFormat::F32, window.width * window.height); window.results];
         let mut pull = |sequence: &mut dyn Sequence| {
             let mut to: Vec<SamplesMut<'_>> = waste.iter_mut().map(SampleBuffer::view_mut).collect();
             sequence.pull(&mut to, control)
         };
         let mut out = 0;
         for (i, frame) in self.kept.iter().take(frames).enumerate() {
-            frame.push_to(sequence, control)?;
-            if i >= self.window.future && out < self.pulled {
+            frame.with(|frame| sequence.push(frame, control))?;
+            if i >= window.future && out < self.pulled {
                 pull(sequence)?;
                 out += 1;
             }
@@ -120,12 +86,32 @@ impl Sequence for Restarting {
                 continue;
             }
             self.pulled += 1;
-            while self.pulled > self.window.past {
+            while self.pulled > self.plan.window().past {
                 self.spare.extend(self.kept.pop_front());
                 self.pulled -= 1;
             }
             return done;
         }
+    }
+
+    /// Nothing has to be kept: who calls has the frame.
+    fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        loop {
+            let done = self.running.1.frame(frame, to, control);
+            if !self.again(&done, 0, control)? {
+                return done;
+            }
+        }
+    }
+
+    /// The picture is in the memory of one device: there is no other one to go on with.
+    fn device_frame(
+        &mut self,
+        from: &[DeviceSamples],
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        self.running.1.device_frame(from, to, control)
     }
 }
 
@@ -133,10 +119,10 @@ impl Sequence for Restarting {
 mod tests {
     use super::super::failover::{Candidate, Failover};
     use super::*;
-    use crate::device::DeviceOptions;
     use crate::device::cpu::Cpu;
     use crate::device::test_devices::Fake;
-    use crate::nlm::{Params, Plan, Profile};
+    use crate::device::{Backend, DeviceOptions, Samples};
+    use crate::{bm3d, isoline, nlm};
 
     fn cpu() -> Cpu {
         Cpu::new(DeviceOptions { threads: 1, ..DeviceOptions::default() }).unwrap()
@@ -155,16 +141,16 @@ mod tests {
         (0..20 * 15).map(|i| (i * i * (t + 3) % 251) as u8).collect()
     }
 
-    /// Eight frames through a device.
-    fn video(device: &dyn Backend, plan: &Plan) -> Vec<Vec<f32>> {
+    /// Six frames through a device, of which `ahead` more are in work than are needed.
+    fn video(device: &dyn Backend, plan: &Plan, ahead: usize) -> Vec<Vec<f32>> {
         let control = Control::new();
-        let mut sequence = device.nlm(plan).unwrap();
-        let mut out = Vec::new();
-        for t in 0..8 + plan.future {
-            if t < 8 {
+        let mut sequence = device.open(plan).unwrap();
+        let (mut out, late) = (Vec::new(), plan.window().future + ahead);
+        for t in 0..6 + late {
+            if t < 6 {
                 sequence.push(&Input { planes: &[Samples::U8(&frame(t))], guide: &[] }, &control).unwrap();
             }
-            if t >= plan.future {
+            if t >= late {
                 let mut to = vec![0.0; 20 * 15];
                 sequence.pull(&mut [SamplesMut::F32(&mut to)], &control).unwrap();
                 out.push(to);
@@ -173,17 +159,51 @@ mod tests {
         out
     }
 
-    #[test]
-    fn a_video_goes_on_with_the_next_device() {
+    fn plans() -> Vec<Plan> {
+        let mut plans: Vec<Plan> = Vec::new();
         for (past, future) in [(0, 0), (2, 0), (0, 1), (2, 2)] {
-            let params = Params { past, future, patch: 3, search: 5, ..Profile::Fast.params(25.0, 1) };
-            let plan = Plan::new(&params, (20, 15), 1, 0, 255.0, 60.0).unwrap();
-            let want = video(&cpu(), &plan);
-            for calls in 0..16 {
-                let devices = vec![lost_after(calls), lost_after(3)];
-                let auto = Failover::new(devices.into_iter(), || Ok(Box::new(cpu())), |_| ());
-                assert_eq!(video(&auto, &plan), want, "past {past}, future {future}, lost after {calls}");
+            let params = nlm::Profile::Fast.params(25.0, 1);
+            let params = nlm::Params { past, future, patch: 3, search: 5, ..params };
+            plans.push(nlm::Plan::new(&params, (20, 15), 1, 0, 255.0, 60.0).unwrap().into());
+        }
+        let params = isoline::Params { past: 1, future: 1, ..isoline::Profile::Fast.params(60.0, 1) };
+        plans.push(isoline::Plan::new(&params, (20, 15), 255.0, &[60.0]).unwrap().into());
+        plans.push(bm3d::Plan::new(&bm3d::Profile::Fast.params(60.0), 20, 15, &[60.0]).unwrap().into());
+        plans
+    }
+
+    #[test]
+    fn a_video_goes_on_with_the_next_device_whatever_the_method() {
+        for plan in plans() {
+            for ahead in [0, 2] {
+                let want = video(&cpu(), &plan, ahead);
+                for calls in 0..13 {
+                    let devices = vec![lost_after(calls), lost_after(3)];
+                    let auto = Failover::new(devices.into_iter(), || Ok(Box::new(cpu())), |_| ());
+                    let window = plan.window();
+                    assert_eq!(video(&auto, &plan, ahead), want, "{window:?}, lost after {calls}");
+                }
             }
+        }
+    }
+
+    #[test]
+    fn a_picture_is_begun_again_without_having_been_kept() {
+        let plan = plans().remove(5);
+        let run = |device: &dyn Backend| {
+            let mut to = vec![0.0; 20 * 15];
+            let (from, control) = (frame(3), Control::new());
+            let input = Input { planes: &[Samples::U8(&from)], guide: &[] };
+            let mut sequence = device.open(&plan).unwrap();
+            for _ in 0..3 {
+                sequence.frame(&input, &mut [SamplesMut::F32(&mut to)], &control).unwrap();
+            }
+            to
+        };
+        let want = run(&cpu());
+        for calls in 0..4 {
+            let auto = Failover::new(vec![lost_after(calls)].into_iter(), || Ok(Box::new(cpu())), |_| ());
+            assert_eq!(run(&auto), want);
         }
     }
 }

@@ -1,12 +1,6 @@
 //! Samples as cameras, files and video have them: integers or floats, in host or in device memory.
 
-use std::borrow::Cow;
-
-use crate::bm3d::Plan;
-use crate::memory::check_planes;
-use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
-
-use super::Backend;
+use crate::{Error, Result};
 
 /// The type of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,23 +229,6 @@ impl SampleBuffer {
     }
 }
 
-/// How the samples of a picture become the channels of a plan, and its result samples again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Encoding {
-    /// The sample value of white: samples times `255 / white` are on the scale of the plan.
-    pub white: f32,
-    /// The planes are red, green and blue, and are filtered in this space: all three channels of it, or only the first
-    /// ([`ColorMode::Luma`]). `None`: the planes are the channels.
-    pub color: Option<ColorMode>,
-}
-
-impl Encoding {
-    /// Number of planes that belong to a plan.
-    pub fn planes(&self, plan: &Plan) -> usize {
-        if self.color.is_some() { 3 } else { plan.channels() }
-    }
-}
-
 /// One plane of samples in the memory of a CUDA device: `height` rows of `width` samples, as the plan says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceSamples {
@@ -312,81 +289,10 @@ pub(crate) fn no_device_memory(device: &str) -> Error {
     Error::Unsupported(format!("{device}: a picture in device memory needs a CUDA device"))
 }
 
-/// The planes of a picture must be as many, and as large, as the plan says.
-pub(crate) fn check_shape(
-    plan: &Plan,
-    encoding: Encoding,
-    from: &[Samples<'_>],
-    to: &[SamplesMut<'_>],
-) -> Result<()> {
-    let planes = encoding.planes(plan);
-    if from.len() != planes || to.len() != planes {
-        return Err(Error::Shape(format!(
-            "{planes} planes are needed, not {} in and {} out",
-            from.len(),
-            to.len()
-        )));
-    }
-    let pixels = plan.width * plan.height;
-    let lengths = from.iter().map(Samples::len).chain(to.iter().map(SamplesMut::len));
-    match lengths.into_iter().find(|&n| n != pixels) {
-        Some(n) => {
-            Err(Error::Shape(format!("{n} samples cannot be a {} x {} plane", plan.width, plan.height)))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Runs a plan on any samples by way of float planes: what a back end does that cannot convert by itself.
-pub(crate) fn by_conversion<B: Backend + ?Sized>(
-    backend: &B,
-    plan: &Plan,
-    from: &[Samples<'_>],
-    encoding: Encoding,
-    to: &mut [SamplesMut<'_>],
-    control: &Control,
-) -> Result<()> {
-    check_shape(plan, encoding, from, to)?;
-    let scale = 255.0 / encoding.white;
-    check_planes(from.len(), plan.width, plan.height)?;
-    // Floats of the plan's own scale are taken as they are.
-    let floats: Vec<Cow<'_, [f32]>> = from
-        .iter()
-        .map(|s| match *s {
-            Samples::F32(v) if scale == 1.0 => Cow::Borrowed(v),
-            s => Cow::Owned(s.to_floats(scale)),
-        })
-        .collect();
-    let view = |p| PlaneView::new(plan.width, plan.height, plan.width, p);
-    let views = floats.iter().map(|p| view(p)).collect::<Result<Vec<PlaneView<'_>>>>()?;
-    let out = filter_planes(backend, plan, &views, encoding.color, control)?;
-    for (to, plane) in to.iter_mut().zip(&out) {
-        to.store(plane.as_slice(), 1.0 / scale, encoding.white);
-    }
-    Ok(())
-}
-
-/// Runs a plan on planes of the 0..255 scale: on the channels as they are, or on colours in the space they ask for.
-fn filter_planes<B: Backend + ?Sized>(
-    backend: &B,
-    plan: &Plan,
-    planes: &[PlaneView<'_>],
-    color: Option<ColorMode>,
-    control: &Control,
-) -> Result<Vec<Plane>> {
-    let Some(mode) = color else { return backend.bm3d(plan, planes, control) };
-    check_planes(planes.len(), plan.width, plan.height)?;
-    let mut planes = mode.forward(planes);
-    let channels: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).take(plan.channels()).collect();
-    let filtered = backend.bm3d(plan, &channels, control)?;
-    planes.iter_mut().zip(filtered).for_each(|(plane, new)| *plane = new);
-    check_planes(planes.len(), plan.width, plan.height)?;
-    Ok(mode.inverse(&planes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Control;
 
     #[test]
     fn integers_are_rounded_and_clipped_to_white() {
@@ -421,6 +327,6 @@ mod tests {
         let denoiser = crate::Denoiser::bm3d(crate::bm3d::Profile::Fast).sigma(5.0);
         let denoiser = denoiser.device(crate::Device::Cpu).build().unwrap();
         let e = denoiser.denoise_device(64, 64, 255.0, &[at], &[at], &Control::new()).unwrap_err();
-        assert_eq!(e.to_string(), "cpu: a picture in device memory needs a CUDA device");
+        assert_eq!(e.to_string(), "a picture in device memory needs BM3D on a CUDA device");
     }
 }

@@ -1,64 +1,55 @@
-//! Methods that look at several frames: what a device keeps between the frames of a video.
+//! A plan at work: frames go in and come out, and what a device keeps between them is its own business.
 
-use super::{Samples, SamplesMut};
+use super::{Backend, DeviceSamples, Samples, SamplesMut};
 use crate::memory::check_planes;
-use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
+use crate::method::{Plan, Window};
+use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// One frame on its way to a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The planes that are filtered, in their own units; all of one type.
+    /// The planes that are filtered, in their own units.
     pub planes: &'a [Samples<'a>],
     /// The planes that patches are compared on, if not the same; of floats.
     pub guide: &'a [Samples<'a>],
 }
 
-/// A method at work on the frames of a video, on one device. Frames go in and come out in order; a picture is a video of
+/// A plan at work on the frames of a video, on one device. Frames go in and come out in order; a picture is a video of
 /// one frame. After an error it is of no further use.
 pub trait Sequence: Send {
-    /// Takes the next frame; its samples have been read when this returns.
+    /// Takes the next frame; its samples have been read when this returns. A device may begin to filter it.
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()>;
 
     /// Filters the oldest frame that has not been, with the frames around it that are there, into `to` (integers are
     /// rounded, and clipped to the plan's white). For the full window as many frames as the plan's `future` must have
     /// been pushed after it. An error if every frame has been filtered.
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()>;
-}
 
-/// What goes into a sequence and comes out of it, whatever the method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// Of every plane.
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) channels: usize,
-    pub(crate) guides: usize,
-    /// Frames before and after one that its result depends on.
-    pub(crate) past: usize,
-    pub(crate) future: usize,
-}
-
-impl From<&nlm::Plan> for Window {
-    fn from(plan: &nlm::Plan) -> Self {
-        let nlm::Plan { width, height, channels, guides, past, future, .. } = *plan;
-        Self { width, height, channels, guides, past, future }
+    /// Filters a frame that no other one has to do with: in and out, and nothing is kept.
+    fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.push(frame, control)?;
+        self.pull(to, control)
     }
-}
 
-impl From<&isoline::Plan> for Window {
-    fn from(plan: &isoline::Plan) -> Self {
-        let isoline::Plan { width, height, past, future, .. } = *plan;
-        Self { width, height, channels: plan.channels(), guides: 0, past, future }
+    /// The same for a picture in device memory; the result is left there, and is complete on return.
+    fn device_frame(
+        &mut self,
+        from: &[DeviceSamples],
+        to: &[DeviceSamples],
+        control: &Control,
+    ) -> Result<()> {
+        let _ = (from, to, control);
+        Err(Error::Unsupported("a picture in device memory needs BM3D on a CUDA device".into()))
     }
 }
 
 impl Window {
     /// A frame must have the planes that are expected.
     pub(crate) fn check_input(&self, frame: &Input<'_>) -> Result<()> {
-        if frame.planes.len() != self.channels || frame.guide.len() != self.guides {
+        if frame.planes.len() != self.planes || frame.guide.len() != self.guides {
             return Err(Error::Shape(format!(
                 "{} planes and {} guide planes are needed, not {} and {}",
-                self.channels,
+                self.planes,
                 self.guides,
                 frame.planes.len(),
                 frame.guide.len()
@@ -69,8 +60,8 @@ impl Window {
 
     /// So must a result.
     pub(crate) fn check_output(&self, to: &[SamplesMut<'_>]) -> Result<()> {
-        if to.len() != self.channels {
-            return Err(Error::Shape(format!("{} planes are needed, not {}", self.channels, to.len())));
+        if to.len() != self.results {
+            return Err(Error::Shape(format!("{} planes are needed, not {}", self.results, to.len())));
         }
         self.check_sizes(to.iter().map(SamplesMut::len))
     }
@@ -85,52 +76,55 @@ impl Window {
     }
 }
 
-/// Filters one picture: a video of one frame. `white` is that of the plan.
+/// Filters one picture: a video of one frame.
 ///
 /// ```
 /// use quell::device::{self, Device, picture};
 /// use quell::{Control, Plane, isoline::{Plan, Profile}};
 /// let noisy = Plane::from_vec(16, 16, vec![100.0; 256])?;
 /// let plan = Plan::new(&Profile::Fast.params(25.0, 1), (16, 16), 255.0, &[25.0])?;
-/// let mut sequence = device::open(Device::Cpu, Default::default())?.isoline(&plan)?;
-/// let clean = picture(&mut *sequence, &[noisy.view()], &[], 255.0, &Control::new())?;
+/// let cpu = device::open(Device::Cpu, Default::default())?;
+/// let clean = picture(&*cpu, &plan.into(), &[noisy.view()], &[], &Control::new())?;
 /// assert!((clean[0].as_slice()[40] - 100.0).abs() < 0.01);
 /// # Ok::<(), quell::Error>(())
 /// ```
 pub fn picture(
-    sequence: &mut dyn Sequence,
+    backend: &dyn Backend,
+    plan: &Plan,
     planes: &[PlaneView<'_>],
     guide: &[PlaneView<'_>],
-    white: f32,
     control: &Control,
 ) -> Result<Vec<Plane>> {
-    if let Some(plane) = planes.first() {
-        check_planes(3 * planes.len() + guide.len(), plane.width(), plane.height())?;
+    let window = plan.window();
+    if planes.iter().chain(guide).any(|p| (p.width(), p.height()) != (window.width, window.height)) {
+        let (w, h) = (window.width, window.height);
+        return Err(Error::Shape(format!("the plan is for planes of {w} x {h} pixels, not for these")));
     }
-    let [floats, guide] = [planes, guide].map(|all| all.iter().map(|p| p.to_plane()).collect::<Vec<_>>());
-    // GPUs have a quicker way for bytes.
-    let bytes = (white == 255.0).then(|| floats.iter().map(as_bytes).collect::<Option<Vec<_>>>());
+    check_planes(window.planes + window.results + window.guides, window.width, window.height)?;
+    // Borrowed where rows follow each other without gaps.
+    let [planes, guide] =
+        [planes, guide].map(|all| all.iter().map(PlaneView::contiguous).collect::<Vec<_>>());
+    let bytes = plan.likes_bytes().then(|| planes.iter().map(|p| as_bytes(p)).collect::<Option<Vec<_>>>());
     let bytes = bytes.flatten();
-    let samples: Vec<Samples<'_>> = match &bytes {
-        Some(bytes) => bytes.iter().map(|b| Samples::U8(b)).collect(),
-        None => floats.iter().map(|p| Samples::F32(p.as_slice())).collect(),
+    let planes: Vec<Samples<'_>> = match &bytes {
+        Some(bytes) => bytes.iter().map(|p| Samples::U8(p)).collect(),
+        None => planes.iter().map(|p| Samples::F32(p)).collect(),
     };
-    let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p.as_slice())).collect();
-    sequence.push(&Input { planes: &samples, guide: &guide }, control)?;
-    let mut out: Vec<Plane> = planes.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
+    let guide: Vec<Samples<'_>> = guide.iter().map(|p| Samples::F32(p)).collect();
+    let mut out: Vec<Plane> =
+        (0..window.results).map(|_| Plane::zeros(window.width, window.height)).collect();
     let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
-    sequence.pull(&mut to, control)?;
+    let frame = Input { planes: &planes, guide: &guide };
+    backend.open(plan)?.frame(&frame, &mut to, control)?;
     Ok(out)
 }
 
 /// The samples as bytes, if they are.
-fn as_bytes(plane: &Plane) -> Option<Vec<u8>> {
+fn as_bytes(samples: &[f32]) -> Option<Vec<u8>> {
     // Two passes that compilers make vectors of.
-    let all = plane
-        .as_slice()
-        .chunks(4096)
-        .all(|part| part.iter().fold(true, |all, &v| all & (f32::from(v as u8) == v)));
-    all.then(|| plane.as_slice().iter().map(|&v| v as u8).collect())
+    let all =
+        samples.chunks(4096).all(|part| part.iter().fold(true, |all, &v| all & (f32::from(v as u8) == v)));
+    all.then(|| samples.iter().map(|&v| v as u8).collect())
 }
 
 /// What a sequence says that has no frame to filter.

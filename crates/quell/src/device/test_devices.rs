@@ -1,34 +1,29 @@
 //! Devices for the tests of what goes around devices.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::cpu::Cpu;
-use super::{Backend, DeviceInfo, Input, Kind, SamplesMut, Sequence};
-use crate::bm3d::Plan;
-use crate::{Control, Error, Plane, PlaneView, Result, isoline, nlm};
+use super::{Backend, Caps, DeviceInfo, Input, Kind, SamplesMut, Sequence};
+use crate::{Control, Error, Plan, Result};
 
 /// The processor in the role of a GPU.
 pub(super) struct Fake {
     name: String,
     cpu: Cpu,
-    /// Pictures that it did.
-    pub(super) done: AtomicUsize,
-    /// It is lost when this many are done.
+    /// What it did: every frame in or out.
+    pub(super) done: Arc<AtomicUsize>,
+    /// It is lost when this much is done.
     pub(super) lost_after: usize,
-    /// What it answers to every plan instead.
+    /// It does not carry out any plan.
     pub(super) refuses: bool,
-    pub(super) lanes: usize,
+    pub(super) at_once: usize,
 }
 
 impl Fake {
     pub(super) fn new(name: &str, cpu: Cpu) -> Self {
-        Self { name: name.into(), cpu, done: 0.into(), lost_after: usize::MAX, refuses: false, lanes: 1 }
-    }
-}
-
-impl Fake {
-    fn sequence(&self, inner: Box<dyn Sequence>) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(FakeSequence { inner, name: self.name.clone(), left: self.lost_after }))
+        let (done, lost_after) = (Arc::default(), usize::MAX);
+        Self { name: name.into(), cpu, done, lost_after, refuses: false, at_once: 1 }
     }
 }
 
@@ -42,45 +37,39 @@ impl Backend for Fake {
         info(&self.name)
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes
+    fn at_once(&self) -> usize {
+        self.at_once
     }
 
-    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+    fn caps(&self, plan: &Plan) -> Caps {
         if self.refuses {
-            return Err(Error::Unsupported(format!("{}: not this plan", self.name)));
+            Caps::refusing(format!("{}: not this plan", self.name))
+        } else {
+            self.cpu.caps(plan)
         }
-        if self.done.load(Ordering::SeqCst) >= self.lost_after {
-            return Err(Error::Device { device: self.name.clone(), reason: "the device was lost".into() });
-        }
-        let out = self.cpu.bm3d(plan, noisy, control)?;
-        self.done.fetch_add(1, Ordering::SeqCst);
-        Ok(out)
     }
 
-    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        self.sequence(self.cpu.nlm(plan)?)
-    }
-
-    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
-        self.sequence(self.cpu.isoline(plan)?)
+    fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
+        self.caps(plan).check()?;
+        let (inner, name, done) = (self.cpu.open(plan)?, self.name.clone(), self.done.clone());
+        Ok(Box::new(FakeSequence { inner, name, done, lost_after: self.lost_after }))
     }
 }
 
-/// A video on it; every frame in or out is work done.
+/// A plan at work on it.
 struct FakeSequence {
     inner: Box<dyn Sequence>,
     name: String,
-    left: usize,
+    done: Arc<AtomicUsize>,
+    lost_after: usize,
 }
 
 impl FakeSequence {
     fn work(&mut self) -> Result<()> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| Error::Device {
-            device: self.name.clone(),
-            reason: "the device was lost".into(),
-        })?;
-        Ok(())
+        if self.done.fetch_add(1, Ordering::SeqCst) < self.lost_after {
+            return Ok(());
+        }
+        Err(Error::Device { device: self.name.clone(), reason: "the device was lost".into() })
     }
 }
 
@@ -93,5 +82,10 @@ impl Sequence for FakeSequence {
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         self.work()?;
         self.inner.pull(to, control)
+    }
+
+    fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.work()?;
+        self.inner.frame(frame, to, control)
     }
 }

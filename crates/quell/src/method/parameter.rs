@@ -11,8 +11,85 @@ pub struct Parameter<P: 'static> {
     pub name: &'static str,
     /// One line of help.
     pub help: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
     pub(super) set: fn(&mut P, &str) -> Result<()>,
     pub(super) get: fn(&P) -> String,
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Whole numbers.
+    Whole,
+    /// Numbers.
+    Number,
+    /// `true` or `false`.
+    Switch,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+}
+
+/// A type that parameters have.
+pub(super) trait Typed {
+    const KIND: Kind;
+}
+
+impl Typed for usize {
+    const KIND: Kind = Kind::Whole;
+}
+
+impl Typed for f32 {
+    const KIND: Kind = Kind::Number;
+}
+
+impl Typed for bool {
+    const KIND: Kind = Kind::Switch;
+}
+
+impl Typed for crate::ColorMode {
+    const KIND: Kind = Kind::Choice(&["opp", "ycbcr", "independent", "luma"]);
+}
+
+impl Typed for crate::transform::Transform {
+    const KIND: Kind = Kind::Choice(&["dct", "bior", "haar", "wht", "dst"]);
+}
+
+/// The kind of what a parameter is kept in.
+pub(super) const fn kind<P, T: Typed>(_: fn(&P) -> &T) -> Kind {
+    T::KIND
+}
+
+/// What was set over a profile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// A parameter file.
+    pub(crate) toml: Option<String>,
+    /// By name, over the file.
+    pub(crate) sets: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// Puts them over `params`, which are those of a method called `method`.
+    pub(super) fn over<P: Serialize + DeserializeOwned>(
+        &self,
+        method: &str,
+        list: &[Parameter<P>],
+        params: P,
+    ) -> Result<P> {
+        let mut params = match &self.toml {
+            Some(text) => from_toml(text, &params)?,
+            None => params,
+        };
+        for (name, value) in &self.sets {
+            let parameter = list.iter().find(|p| p.name == name).ok_or_else(|| {
+                Error::parameter(name, value, format!("method {method} has no such parameter"))
+            })?;
+            parameter.set(&mut params, value)?;
+        }
+        Ok(params)
+    }
 }
 
 impl<P> Parameter<P> {
@@ -38,10 +115,10 @@ impl<P> Parameter<P> {
 }
 
 pub(super) fn parse<T: std::str::FromStr>(text: &str) -> Result<T> {
-    text.parse().map_err(|_| Error::parameter("", text, format!("not a valid {}", kind::<T>())))
+    text.parse().map_err(|_| Error::parameter("", text, format!("not a valid {}", kind_name::<T>())))
 }
 
-fn kind<T>() -> &'static str {
+fn kind_name<T>() -> &'static str {
     match std::any::type_name::<T>() {
         "usize" => "whole number",
         "f32" => "number",
@@ -63,6 +140,21 @@ pub(super) fn print(value: &impl Serialize) -> String {
 /// Parses a choice by its name.
 macro_rules! from_name {
     ($type:ty, $what:literal) => {
+        impl $crate::method::parameter::Typed for $type {
+            const KIND: $crate::method::Kind = {
+                const NAMES: [&str; <$type>::ALL.len()] = {
+                    let mut names = [""; <$type>::ALL.len()];
+                    let mut i = 0;
+                    while i < names.len() {
+                        names[i] = <$type>::ALL[i].name();
+                        i += 1;
+                    }
+                    names
+                };
+                $crate::method::Kind::Choice(&NAMES)
+            };
+        }
+
         impl std::str::FromStr for $type {
             type Err = $crate::Error;
             fn from_str(s: &str) -> $crate::Result<Self> {
@@ -83,6 +175,7 @@ macro_rules! parameters {
         pub const PARAMETERS: &[$crate::method::Parameter<$params>] = &[$($crate::method::Parameter {
             name: $name,
             help: $help,
+            kind: $crate::method::parameter::kind(|p: &$params| &p.$($field).+),
             set: |p, v| { p.$($field).+ = $crate::method::parameter::parse(v)?; Ok(()) },
             get: |p| $crate::method::parameter::print(&p.$($field).+),
         }),+];

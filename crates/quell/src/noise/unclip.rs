@@ -41,12 +41,55 @@ pub fn undo_clipping<'a>(noisy: impl Into<FrameView<'a>>, denoised: &mut Frame, 
             "a noisy picture and its result must have one shape and white level".into(),
         ));
     }
-    if sigma <= 0.0 {
-        return Ok(());
+    let size = (noisy.width(), noisy.height());
+    let sample = |plane: usize, i: usize| noisy.planes()[plane].row(i / size.0)[i % size.0];
+    if let Some(seen) = Seen::look(size, noisy.channels(), noisy.white(), sample) {
+        undo_seen_clipping(&seen, denoised, sigma);
     }
-    let ends = ends(&noisy, denoised, sigma);
+    Ok(())
+}
+
+/// How many of some samples of a noisy picture lie at the ends of the scale.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Black and white.
+    found: [f64; 2],
+}
+
+impl Seen {
+    /// Looks at sample `i` of each plane for some `i`. Nothing, if none of them lies at an end.
+    pub(crate) fn look(
+        (width, height): (usize, usize),
+        planes: usize,
+        white: f32,
+        sample: impl Fn(usize, usize) -> f32,
+    ) -> Option<Self> {
+        let mut found = [0.0; 2];
+        for (plane, i) in selection(width * height, planes) {
+            let v = sample(plane, i);
+            found[0] += f64::from(u8::from(v == 0.0));
+            found[1] += f64::from(u8::from(v == white));
+        }
+        (found != [0.0; 2]).then_some(Self { found })
+    }
+}
+
+/// Samples that stand for all.
+fn selection(pixels: usize, planes: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = pixels * planes;
+    // An odd stride does not fall in step with even widths.
+    let stride = (count / SELECTION).max(1) | 1;
+    (0..count).step_by(stride).map(move |i| (i / pixels, i % pixels))
+}
+
+/// As [`undo_clipping`], knowing what was seen of the noisy picture.
+pub(crate) fn undo_seen_clipping(seen: &Seen, denoised: &mut Frame, sigma: f32) {
+    if sigma <= 0.0 {
+        return;
+    }
+    let ends = ends(seen, denoised, sigma);
     if !ends.black && !ends.white {
-        return Ok(());
+        return;
     }
     let white = denoised.white();
     let clipping = Clipping::at(sigma, white, ends);
@@ -62,32 +105,17 @@ pub fn undo_clipping<'a>(noisy: impl Into<FrameView<'a>>, denoised: &mut Frame, 
             }
         });
     }
-    Ok(())
 }
 
 /// The ends at which the noise of a picture was clipped.
-fn ends(noisy: &FrameView<'_>, denoised: &Frame, sigma: f32) -> Ends {
-    let (w, h, white) = (noisy.width(), noisy.height(), noisy.white());
-    let count = w * h * noisy.channels();
-    // An odd stride does not fall in step with even widths.
-    let stride = (count / SELECTION).max(1) | 1;
-    let selection = || (0..count).step_by(stride).map(|i| (i / (w * h), i / w % h, i % w));
-    let mut found = [0.0; 2];
-    for (c, y, x) in selection() {
-        let v = noisy.planes()[c].row(y)[x];
-        found[0] += f64::from(u8::from(v == 0.0));
-        found[1] += f64::from(u8::from(v == white));
-    }
-    if found == [0.0; 2] {
-        return Ends { black: false, white: false };
-    }
-    let clipping = Clipping::new(sigma, white);
+fn ends(seen: &Seen, denoised: &Frame, sigma: f32) -> Ends {
+    let clipping = Clipping::new(sigma, denoised.white());
     let mut expected = [0.0; 2];
-    for (c, y, x) in selection() {
-        let parts = clipping.clipped(clipping.undo(denoised.planes()[c].row(y)[x]));
+    for (plane, i) in selection(denoised.width() * denoised.height(), denoised.channels()) {
+        let parts = clipping.clipped(clipping.undo(denoised.planes()[plane].as_slice()[i]));
         (0..2).for_each(|end| expected[end] += parts[end]);
     }
-    let clipped = |end: usize| found[end] > 0.0 && found[end] >= ENOUGH * expected[end];
+    let clipped = |end: usize| seen.found[end] > 0.0 && seen.found[end] >= ENOUGH * expected[end];
     Ends { black: clipped(0), white: clipped(1) }
 }
 

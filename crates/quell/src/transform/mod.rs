@@ -32,7 +32,7 @@ impl Transform {
     pub const ALL: [Self; 5] = [Self::Dct, Self::Bior, Self::Haar, Self::Wht, Self::Dst];
 
     /// The name used on the command line and in plan files.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Dct => "dct",
             Self::Bior => "bior",

@@ -1,8 +1,7 @@
 //! Chroma along isolines, filtered as luma decides and on its own.
 
 use crate::device::{Backend, Input, SamplesMut, Sequence};
-use crate::isoline::Plan;
-use crate::{Control, Error, Result};
+use crate::{Control, Error, Plan, Result};
 
 /// Luma and two chroma planes go in, and out come all three, or chroma alone. A chroma plane is the mean of two filters:
 /// luma has less noise and finer lines, but does not see every edge of chroma, and chroma on its own sees those.
@@ -19,10 +18,10 @@ impl ChromaSequence {
     /// The plans are that of luma with both chroma planes, and those of each.
     pub(super) fn new(backend: &dyn Backend, [decided, first, second]: &[Plan; 3]) -> Result<Self> {
         Ok(Self {
-            samples: decided.width * decided.height,
-            white: decided.white,
-            decided: backend.isoline(decided)?,
-            own: [backend.isoline(first)?, backend.isoline(second)?],
+            samples: decided.window().width * decided.window().height,
+            white: decided.front().white,
+            decided: backend.open(decided)?,
+            own: [backend.open(first)?, backend.open(second)?],
         })
     }
 }

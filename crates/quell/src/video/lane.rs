@@ -7,13 +7,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::chroma::ChromaSequence;
-use super::single::Single;
 use super::{Layout, VideoFormat, VideoFrame};
-use crate::denoiser::{
-    Denoiser, Guide, Job, Shape, bm3d_samples, isoline_plan, isoline_sequence, nlm_params,
-};
-use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence};
-use crate::method::Method;
+use crate::denoiser::Denoiser;
+use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
+use crate::method::{Guide, Params, Plan, Subject};
 use crate::nlm::Chroma;
 use crate::noise::correlated::Whitening;
 use crate::{Control, Error, FrameView, Plane, Result, isoline};
@@ -25,12 +22,12 @@ pub(super) struct Lane {
     /// Where the guide planes of the present frame are made.
     made: Vec<Vec<f32>>,
     filter: Filter,
+    /// Frames do not depend on each other.
+    single: bool,
 }
 
 enum Filter {
     Sequence(Box<dyn Sequence>),
-    /// Frame by frame.
-    Frames(Single),
     /// There is no noise: the frames that wait, as they came.
     Copy(VecDeque<Vec<SampleBuffer>>),
 }
@@ -57,26 +54,23 @@ enum Unit {
 }
 
 /// Cuts the frames of a video into lanes. `sigma` is the noise of every plane in its own units, 0 for none; how it is
-/// correlated is found out from the `first` frame. Of methods that look at one frame only, `at_once` frames are in work.
+/// correlated is found out from the `first` frame.
 pub(super) fn lanes(
     denoiser: &Denoiser,
     format: &VideoFormat,
     first: &VideoFrame,
     sigma: &[f32],
-    at_once: usize,
 ) -> Result<Vec<Lane>> {
     let lane = |planes: Range<usize>, compared| {
         let noise = sigma[planes.start];
-        Lane::new(denoiser, format, planes, compared, noise, at_once)
+        Lane::new(denoiser, format, planes, compared, noise)
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
-    let profile = match denoiser.spec.method {
-        Method::Nlm(profile) => profile,
+    let params = match denoiser.spec.params(25.0, 1)? {
+        Params::Nlm(params) => params,
         _ if format.layout == Layout::Rgb => return Ok(vec![lane(0..3, Compared::Own)?]),
-        Method::Isoline(profile) => {
-            return isoline_lanes(denoiser, profile, format, sigma)?.map_or_else(alone, Ok);
-        }
-        Method::Bm3d(_) => return alone(),
+        Params::Isoline(_) => return isoline_lanes(denoiser, format, sigma)?.map_or_else(alone, Ok),
+        _ => return alone(),
     };
     let unit = |p: usize| Unit::Plane(p, 1.0 / sigma[p]);
     let small = matches!(format.layout, Layout::Yuv420 | Layout::Yuv422);
@@ -100,7 +94,7 @@ pub(super) fn lanes(
     let (x, y) = format.layout.subsampling();
     // The mean of n samples has the root of n times less noise.
     let small_luma = Unit::SmallLuma(((x * y) as f32).sqrt() / sigma[0]);
-    let compared = match nlm_params(&denoiser.spec, profile, 25.0, 1)?.chroma {
+    let compared = match params.chroma {
         Chroma::Joint => Compared::Unit(vec![small_luma, unit(1), unit(2)]),
         Chroma::Luma => Compared::Unit(vec![small_luma]),
         Chroma::Own if sigma[1] == sigma[2] => Compared::Own,
@@ -111,20 +105,20 @@ pub(super) fn lanes(
 
 /// Chroma as luma and itself decide: with luma in one lane, or with luma at the resolution of chroma. Nothing where every
 /// plane is to be filtered on its own: by the paper's filters, as written, and by the others, which are for speed.
-fn isoline_lanes(
-    denoiser: &Denoiser,
-    profile: isoline::Profile,
-    format: &VideoFormat,
-    sigma: &[f32],
-) -> Result<Option<Vec<Lane>>> {
+fn isoline_lanes(denoiser: &Denoiser, format: &VideoFormat, sigma: &[f32]) -> Result<Option<Vec<Lane>>> {
     if sigma.len() < 3 || sigma.contains(&0.0) {
         return Ok(None);
     }
-    let plan = |plane: usize, sigma: &[f32]| {
-        isoline_plan(&denoiser.spec, profile, format.plane_size(plane), format.white, sigma)
+    // The first plane decides.
+    let plan = |plane: usize, sigma: &[f32]| -> Result<(isoline::Variant, Plan)> {
+        let (strength, white) = (denoiser.spec.strength_factor(), format.white);
+        let params = denoiser.spec.params(sigma[0] * strength * 255.0 / white, sigma.len())?;
+        let Params::Isoline(params) = params else { return Err(Error::Shape("not isolines".into())) };
+        let plan = isoline::resolve::planes(&params, format.plane_size(plane), white, sigma, strength)?;
+        Ok((params.variant, plan))
     };
-    let luma = plan(0, &sigma[..1])?;
-    if luma.variant != isoline::Variant::TwoRound {
+    let (variant, luma) = plan(0, &sigma[..1])?;
+    if variant != isoline::Variant::TwoRound {
         return Ok(None);
     }
     let (x, y) = format.layout.subsampling();
@@ -132,7 +126,8 @@ fn isoline_lanes(
     // many chroma samples apart.
     let deciding =
         if x * y == 1 { sigma[0] } else { (sigma[0] / ((x * y) as f32).sqrt()).max(sigma[1]).max(sigma[2]) };
-    let plans = [plan(1, &[deciding, sigma[1], sigma[2]])?, plan(1, &sigma[1..2])?, plan(1, &sigma[2..])?];
+    let plans =
+        [plan(1, &[deciding, sigma[1], sigma[2]])?.1, plan(1, &sigma[1..2])?.1, plan(1, &sigma[2..])?.1];
     let chroma = Filter::Sequence(Box::new(ChromaSequence::new(&*denoiser.backend, &plans)?));
     if x * y == 1 {
         return Ok(Some(vec![Lane {
@@ -140,13 +135,14 @@ fn isoline_lanes(
             compared: Compared::Own,
             made: Vec::new(),
             filter: chroma,
+            single: false,
         }]));
     }
     let made = vec![vec![0.0; format.plane_len(1)]; 3];
-    let filter = Filter::Sequence(denoiser.backend.isoline(&luma)?);
+    let filter = Filter::Sequence(denoiser.backend.open(&luma)?);
     Ok(Some(vec![
-        Lane { planes: 0..1, compared: Compared::Own, made: Vec::new(), filter },
-        Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter: chroma },
+        Lane { planes: 0..1, compared: Compared::Own, made: Vec::new(), filter, single: false },
+        Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter: chroma, single: false },
     ]))
 }
 
@@ -157,7 +153,7 @@ fn whitened(
     first: &VideoFrame,
     planes: Range<usize>,
 ) -> Result<Lane> {
-    let correlation = &denoiser.spec.correlation;
+    let correlation = denoiser.spec.correlation_of(format.white);
     if correlation.covariance.is_some() && planes.len() < 3 {
         return Err(Error::Unsupported(format!(
             "the covariance of channels needs RGB or 4:4:4 video, this is {}",
@@ -166,9 +162,9 @@ fn whitened(
     }
     let floats = float_planes(format, first, planes.clone())?;
     let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
-    let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma.known())?);
+    let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?);
     let noise = whitening.sigma();
-    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise, 1)
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
 }
 
 fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
@@ -186,62 +182,88 @@ impl Lane {
         planes: Range<usize>,
         compared: Compared,
         noise: f32,
-        at_once: usize,
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
+        if noise == 0.0 {
+            let (filter, made) = (Filter::Copy(VecDeque::new()), Vec::new());
+            return Ok(Self { planes, compared: Compared::Own, made, filter, single: true });
+        }
         let (guide, made) = match &compared {
-            Compared::Own => (Guide::Own, 0),
-            Compared::Unit(units) => (Guide::Unit(units.len()), units.len()),
-            Compared::Whitened(w) => (Guide::Whitened(w.clone()), w.guides()),
-            Compared::SmallLuma => (Guide::Own, 0),
+            Compared::Unit(units) => (Guide::Planes(units.len(), 1.0), units.len()),
+            Compared::Whitened(w) => (Guide::Planes(w.guides(), w.noise()), w.guides()),
+            Compared::Own | Compared::SmallLuma => (Guide::Own, 0),
         };
         let made = vec![vec![0.0; width * height]; made];
-        let shape = Shape {
-            width,
-            height,
-            channels: planes.len(),
+        let subject = Subject {
             guide,
-            white: format.white,
-            range: (0.0, format.white),
+            sigma: noise,
+            strength: denoiser.spec.strength_factor(),
+            ..Subject::new(width, height, planes.len(), format.white)
         };
-        if noise == 0.0 {
-            let filter = Filter::Copy(VecDeque::new());
-            return Ok(Self { planes, compared: Compared::Own, made: Vec::new(), filter });
-        }
-        let filter = match Job::new(&denoiser.spec, &shape, noise)? {
-            Job::Nlm { plan, .. } => Filter::Sequence(denoiser.backend.nlm(&plan)?),
-            Job::Bm3d { plan, params } => {
-                let (backend, white) = (denoiser.backend.clone(), format.white);
-                let filter = move |from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control| {
-                    bm3d_samples(&*backend, params.color, &plan, white, from, to, control)
-                };
-                Filter::Frames(Single::new(filter, at_once)?)
-            }
-            Job::Isoline { plan, .. } => Filter::Sequence(isoline_sequence(&*denoiser.backend, &plan)?),
-        };
-        Ok(Self { planes, compared, made, filter })
+        let plan = denoiser.spec.params(subject.noise255(), planes.len())?.plan(&subject)?;
+        let single = plan.window().past + plan.window().future == 0;
+        let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
+        Ok(Self { planes, compared, made, filter, single })
     }
 
-    /// Whether it looks at nothing but its own planes, which can be given to it.
-    pub(super) fn owns_planes(&self) -> bool {
-        !matches!(self.filter, Filter::Sequence(_))
-    }
-
-    /// Takes its planes of the next frame away, and leaves others of any content.
-    pub(super) fn give(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
-        match &mut self.filter {
-            Filter::Frames(single) => single.push(planes, control)?,
-            Filter::Copy(waiting) => {
-                let take = |p: &mut SampleBuffer| std::mem::replace(p, SampleBuffer::U8(Vec::new()));
-                waiting.push_back(planes.iter_mut().map(take).collect());
-            }
-            Filter::Sequence(_) => return Err(Error::Shape("this lane looks at whole frames".into())),
-        }
-        Ok(())
+    /// Whether frames do not depend on each other.
+    pub(super) fn is_single(&self) -> bool {
+        self.single
     }
 
     /// Takes the planes of the next frame.
     pub(super) fn push(&mut self, format: &VideoFormat, frame: &VideoFrame, control: &Control) -> Result<()> {
+        self.with_input(format, frame, |filter, input| match filter {
+            Filter::Sequence(sequence) => sequence.push(input, control),
+            Filter::Copy(waiting) => {
+                waiting.push_back(input.planes.iter().map(Samples::to_buffer).collect());
+                Ok(())
+            }
+        })
+    }
+
+    /// Filters the oldest frame that has not been into `planes`, which are this lane's.
+    pub(super) fn pull(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
+        match &mut self.filter {
+            Filter::Sequence(sequence) => {
+                let mut to: Vec<SamplesMut<'_>> = planes.iter_mut().map(SampleBuffer::view_mut).collect();
+                sequence.pull(&mut to, control)
+            }
+            Filter::Copy(waiting) => {
+                let frame = waiting.pop_front().ok_or_else(nothing_left)?;
+                planes.iter_mut().zip(frame).for_each(|(to, from)| *to = from);
+                Ok(())
+            }
+        }
+    }
+
+    /// Filters a frame into `planes`, where frames do not depend on each other and none waits.
+    pub(super) fn frame(
+        &mut self,
+        format: &VideoFormat,
+        frame: &VideoFrame,
+        planes: &mut [SampleBuffer],
+        control: &Control,
+    ) -> Result<()> {
+        self.with_input(format, frame, |filter, input| {
+            let mut to: Vec<SamplesMut<'_>> = planes.iter_mut().map(SampleBuffer::view_mut).collect();
+            match filter {
+                Filter::Sequence(sequence) => sequence.frame(input, &mut to, control),
+                Filter::Copy(_) => {
+                    to.iter_mut().zip(input.planes).for_each(|(to, from)| to.copy(0, *from));
+                    Ok(())
+                }
+            }
+        })
+    }
+
+    /// Does something with the planes of a frame, and what they are compared on.
+    fn with_input(
+        &mut self,
+        format: &VideoFormat,
+        frame: &VideoFrame,
+        work: impl FnOnce(&mut Filter, &Input<'_>) -> Result<()>,
+    ) -> Result<()> {
         match &self.compared {
             Compared::Own => {}
             Compared::Unit(units) => {
@@ -270,30 +292,7 @@ impl Lane {
         if matches!(self.compared, Compared::SmallLuma) {
             planes = std::mem::take(&mut guide);
         }
-        match &mut self.filter {
-            Filter::Sequence(sequence) => sequence.push(&Input { planes: &planes, guide: &guide }, control),
-            Filter::Copy(_) | Filter::Frames(_) => {
-                let mut copy: Vec<SampleBuffer> = planes.iter().map(Samples::to_buffer).collect();
-                self.give(&mut copy, control)
-            }
-        }
-    }
-
-    /// Filters the oldest frame that has not been into `planes`, which are this lane's.
-    pub(super) fn pull(&mut self, planes: &mut [SampleBuffer], control: &Control) -> Result<()> {
-        match &mut self.filter {
-            Filter::Sequence(sequence) => {
-                let mut to: Vec<SamplesMut<'_>> = planes.iter_mut().map(SampleBuffer::view_mut).collect();
-                sequence.pull(&mut to, control)
-            }
-            Filter::Frames(single) => single.pull(planes, control),
-            Filter::Copy(waiting) => {
-                for (to, from) in planes.iter_mut().zip(waiting.pop_front().unwrap_or_default()) {
-                    *to = from;
-                }
-                Ok(())
-            }
-        }
+        work(&mut self.filter, &Input { planes: &planes, guide: &guide })
     }
 
     /// Number of planes.

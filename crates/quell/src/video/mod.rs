@@ -7,7 +7,6 @@ mod chroma;
 mod format;
 mod lane;
 mod noise;
-mod single;
 mod stream;
 
 pub use format::{Layout, VideoFormat, VideoFrame};

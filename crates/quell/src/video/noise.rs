@@ -72,9 +72,14 @@ impl ClipNoise {
             sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
         };
         match self.known {
-            Sigma::Known(sigma) => vec![sigma; self.found.len()],
+            Sigma::Known(sigma) => vec![self.in_units(sigma); self.found.len()],
             Sigma::Auto(_) => self.found.iter().map(median).collect(),
         }
+    }
+
+    /// From the scale on which white is 255 to that of the samples.
+    fn in_units(&self, sigma: f32) -> f32 {
+        sigma * self.format.white / 255.0
     }
 
     /// A frame with as much noise as most.
@@ -93,7 +98,7 @@ impl ClipNoise {
             let plane = Plane::from_vec(width, height, samples.view().to_floats(1.0))?;
             let view = FrameView::new(vec![plane.view()], self.format.white)?;
             sigma.push(match self.known {
-                Sigma::Known(sigma) => sigma,
+                Sigma::Known(sigma) => self.in_units(sigma),
                 Sigma::Auto(estimator) => measure(&view, None, estimator)?.worth_removing(),
             });
         }

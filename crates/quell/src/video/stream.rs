@@ -7,9 +7,8 @@ use rayon::prelude::*;
 use super::lane::{Lane, lanes};
 use super::noise::{ClipNoise, Watch};
 use super::{VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, isoline_params, nlm_params};
+use crate::denoiser::Denoiser;
 use crate::device::SampleBuffer;
-use crate::method::Method;
 use crate::{Control, Error, Result};
 
 /// A video on its way through a denoiser. Frames come out in the order they went in, [`latency`](Self::latency) frames
@@ -19,7 +18,7 @@ use crate::{Control, Error, Result};
 /// use quell::{Denoiser, Layout, VideoFormat, nlm::Profile};
 ///
 /// let format = VideoFormat::with_bits(32, 24, Layout::Yuv420, 8)?;
-/// let denoiser = Denoiser::nlm(Profile::Fast).sigma(10.0).set("past", "1").set("future", "1").build()?;
+/// let denoiser = Denoiser::nlm(Profile::Fast).sigma(10.0).set("past", 1).set("future", 1).build()?;
 /// let mut stream = denoiser.stream(format)?;
 /// let mut done = 0;
 /// for _ in 0..5 {
@@ -75,11 +74,7 @@ impl Denoiser {
     /// The same for a clip whose noise was told by some of its frames before ([`clip_noise`](Self::clip_noise)).
     pub fn stream_with_noise(&self, noise: ClipNoise, control: Control) -> Result<Stream> {
         let format = noise.format;
-        let latency = match self.spec.method {
-            Method::Bm3d(_) => 0,
-            Method::Isoline(profile) => isoline_params(&self.spec, profile, 25.0, 1)?.future,
-            Method::Nlm(profile) => nlm_params(&self.spec, profile, 25.0, 1)?.future,
-        };
+        let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let given =
             noise.frames() > 0 || self.spec.sigma.known().is_some() || !self.spec.correlation.is_none();
@@ -107,8 +102,8 @@ impl Stream {
     }
 
     /// Lets this many more frames be in work before the first one comes out, which keeps a GPU busy
-    /// ([`lanes`](crate::device::Backend::lanes) says how many are worth it); the latency grows by as many. Only methods
-    /// that look at one frame at a time make use of it, and only before the first frame.
+    /// ([`at_once`](crate::device::Backend::at_once) says how many are worth it); the latency grows by as many. To be said
+    /// before the first frame.
     ///
     /// ```
     /// use quell::{Denoiser, Layout, VideoFormat, bm3d::Profile};
@@ -120,7 +115,7 @@ impl Stream {
     /// ```
     #[must_use]
     pub fn ahead(mut self, frames: usize) -> Self {
-        if matches!(self.denoiser.spec.method, Method::Bm3d(_)) && self.lanes.is_empty() {
+        if self.waiting == 0 {
             self.ahead = frames;
         }
         self
@@ -137,20 +132,23 @@ impl Stream {
     }
 
     /// Takes the next frame, and gives the one that is due. After an error the stream is of no further use.
-    pub fn push(&mut self, mut frame: VideoFrame) -> Result<Option<VideoFrame>> {
+    pub fn push(&mut self, frame: VideoFrame) -> Result<Option<VideoFrame>> {
         self.format.check(&frame)?;
         self.usable()?;
         self.failed = true;
         self.plan(&frame)?;
         let (format, control) = (&self.format, &self.control);
-        if self.lanes.iter().all(Lane::owns_planes) {
-            let parts = parts(&mut self.lanes, &mut frame);
-            side_by_side(parts.into_iter(), |lane, planes| lane.give(planes, control))?;
-        } else {
-            side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
-                lane.push(format, &frame, control)
-            })?;
+        if self.latency() == 0 && !self.lanes.is_empty() && self.lanes.iter().all(Lane::is_single) {
+            let mut out = self.spare.pop().unwrap_or_else(|| format.frame());
+            let parts = parts(&mut self.lanes, &mut out);
+            side_by_side(parts.into_iter(), |lane, planes| lane.frame(format, &frame, planes, control))?;
+            self.spare.push(frame);
+            self.failed = false;
+            return Ok(Some(out));
         }
+        side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
+            lane.push(format, &frame, control)
+        })?;
         self.waiting += 1;
         if self.lanes.is_empty() {
             self.done.push_back(frame);
@@ -199,11 +197,7 @@ impl Stream {
             return Ok(());
         };
         let nothing = sigma.iter().all(|s| *s == 0.0) && self.denoiser.spec.correlation.is_none();
-        let made = if nothing {
-            Vec::new()
-        } else {
-            lanes(&self.denoiser, &self.format, first, &sigma, 1 + self.ahead)?
-        };
+        let made = if nothing { Vec::new() } else { lanes(&self.denoiser, &self.format, first, &sigma)? };
         // What is in the old lanes comes out of them.
         while self.waiting > self.done.len() {
             let frame = self.filtered()?;

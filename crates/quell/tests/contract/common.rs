@@ -1,8 +1,8 @@
 //! Pictures that are the same on every machine, and comparisons with the scalar reference.
 
 use quell::bm3d::{Params, Plan, reference};
+use quell::device::DeviceOptions;
 use quell::device::cpu::{Cpu, Level};
-use quell::device::{Backend, DeviceOptions};
 use quell::{Control, Frame, Plane, PlaneView};
 
 /// Grey levels. Both passes are f32 against f64; a coefficient within rounding of its threshold may fall on
@@ -66,7 +66,7 @@ pub(crate) fn cpu(level: Level, threads: usize, tile: usize) -> Cpu {
 
 /// The processor's result for a plan.
 pub(crate) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
-    cpu.bm3d(plan, noisy, &Control::new()).unwrap()
+    quell::device::picture(cpu, &plan.clone().into(), noisy, &[], &Control::new()).unwrap()
 }
 
 pub(crate) fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {

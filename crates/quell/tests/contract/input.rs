@@ -88,11 +88,12 @@ fn impossible_noise_is_refused_by_name() {
 
 #[test]
 fn planes_that_do_not_fit_the_plan_are_an_error() {
-    use quell::device::{Backend, DeviceOptions, cpu::Cpu};
+    use quell::device::{DeviceOptions, cpu::Cpu, picture as filter};
     let cpu = Cpu::new(DeviceOptions::default()).unwrap();
     let plan = quell::bm3d::Plan::new(&Profile::Fast.params(20.0), 20, 16, &[20.0]).unwrap();
     let (good, wide) = (picture(20, 16, 20.0, 1), picture(21, 16, 20.0, 1));
-    let run = |planes: &[PlaneView<'_>]| cpu.bm3d(&plan, planes, &quell::Control::new());
+    let plan = plan.into();
+    let run = |planes: &[PlaneView<'_>]| filter(&cpu, &plan, planes, &[], &quell::Control::new());
     assert!(run(&[good.view()]).is_ok());
     for planes in [&[][..], &[wide.view()], &[good.view(), good.view()]] {
         assert!(matches!(run(planes), Err(Error::Shape(_))));

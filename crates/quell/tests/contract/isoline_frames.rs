@@ -27,7 +27,7 @@ fn plan(params: &Params, frames: &[Vec<Plane>], sigma: f32) -> Plan {
 /// Frames through a device, each as soon as those after it are there.
 fn filter(device: &dyn Backend, plan: &Plan, frames: &[Vec<Plane>]) -> Vec<Vec<Plane>> {
     let control = Control::new();
-    let mut sequence = device.isoline(plan).unwrap();
+    let mut sequence = device.open(&plan.clone().into()).unwrap();
     let mut out = Vec::new();
     for t in 0..frames.len() + plan.future {
         if let Some(frame) = frames.get(t) {

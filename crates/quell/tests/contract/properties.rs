@@ -1,7 +1,7 @@
 //! What holds for every picture, whatever its content.
 
 use quell::bm3d::Profile;
-use quell::{ColorMode, Denoiser, Frame, Job, Plane, metrics};
+use quell::{ColorMode, Denoiser, Frame, Plane, metrics};
 
 use crate::common::{clean, grey, picture, uniform, worst};
 
@@ -55,7 +55,7 @@ fn strength_multiplies_sigma() {
     // A strength that brings the noise over 40 takes the parameters of strong noise along.
     let strong = build(25.0, 2.0).resolve(&frame).unwrap().unwrap();
     assert_eq!((strong.sigma, strong.sigma255), (25.0, 50.0));
-    let Job::Bm3d { params, .. } = strong.job else { panic!("not BM3D") };
+    let quell::method::Params::Bm3d(params) = strong.params else { panic!("not BM3D") };
     assert_eq!(params, Profile::Normal.params(50.0));
 }
 

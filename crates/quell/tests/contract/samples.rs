@@ -51,7 +51,7 @@ fn ten_bits_keep_their_units_and_their_white() {
     // Some of it is brighter than white.
     let plane = map(&picture(W, H, 25.0, 2), |v| (v * 6.0).round().max(0.0));
     let frame = Frame::grey(plane.clone(), 1023.0).unwrap();
-    let denoiser = builder(100.0).build().unwrap();
+    let denoiser = builder(25.0).build().unwrap();
     let want = denoiser.denoise(&frame).unwrap().into_planes().remove(0);
     let words: Vec<u16> = plane.as_slice().iter().map(|&v| v as u16).collect();
     let got = samples(&denoiser, 1023.0, Samples::U16(&words));

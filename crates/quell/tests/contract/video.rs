@@ -28,13 +28,8 @@ fn params(past: usize, future: usize) -> Params {
     Params { patch: 3, search: 5, past, future, ..nlm::Profile::Fast.params(20.0, 1) }
 }
 
-fn denoiser(params: &Params, white: f32) -> Denoiser {
-    Denoiser::nlm(nlm::Profile::Fast)
-        .sigma(20.0 * white / 255.0)
-        .toml(params.to_toml())
-        .device(Device::Cpu)
-        .build()
-        .unwrap()
+fn denoiser(params: &Params) -> Denoiser {
+    Denoiser::nlm(nlm::Profile::Fast).sigma(20.0).toml(params.to_toml()).device(Device::Cpu).build().unwrap()
 }
 
 /// All frames through a stream, which must be as late as the parameters say.
@@ -80,7 +75,7 @@ fn every_layout_and_depth_comes_out_as_the_reference_has_it() {
         let format = VideoFormat::with_bits(23, 19, layout, bits).unwrap();
         let (white, count) = (format.white, 4);
         let params = params(past, future);
-        let got = stream(&denoiser(&params, white), format, count, future);
+        let got = stream(&denoiser(&params), format, count, future);
         assert_eq!(got.len(), count, "{layout:?}");
         let frames: Vec<VideoFrame> = (0..count).map(|t| frame(&format, t)).collect();
         // Planes of equal size have one distance; of smaller chroma only luma is compared here.
@@ -107,7 +102,7 @@ fn every_layout_and_depth_comes_out_as_the_reference_has_it() {
 fn small_chroma_is_compared_on_luma_and_itself() {
     let format = VideoFormat::with_bits(22, 17, Layout::Yuv420, 8).unwrap();
     let params = params(0, 0);
-    let got = stream(&denoiser(&params, 255.0), format, 1, 0).remove(0);
+    let got = stream(&denoiser(&params), format, 1, 0).remove(0);
     let noisy = frame(&format, 0);
     let (luma, chroma) = (floats(&format, &noisy, 0), [1, 2].map(|p| floats(&format, &noisy, p)));
     // Luma is 22 x 17, chroma 11 x 9: the mean of four has half the noise; the last row counts twice.
@@ -167,7 +162,7 @@ fn bm3d_filters_frame_by_frame() {
 #[test]
 fn frames_of_another_size_are_refused() {
     let format = VideoFormat::with_bits(24, 20, Layout::Mono, 8).unwrap();
-    let mut stream = denoiser(&params(1, 0), 255.0).stream(format).unwrap();
+    let mut stream = denoiser(&params(1, 0)).stream(format).unwrap();
     stream.push(frame(&format, 0)).unwrap();
     let other = VideoFormat::with_bits(24, 21, Layout::Mono, 8).unwrap();
     let e = stream.push(frame(&other, 1)).unwrap_err();

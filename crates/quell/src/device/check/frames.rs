@@ -1,8 +1,8 @@
 //! Videos for the checks of methods that look at sequences of frames, and how far a device is off.
 
 use super::picture::{clean, noisy};
-use crate::device::sequence::Window;
 use crate::device::{Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::method::Window;
 use crate::metrics::largest;
 use crate::{Control, Plane, PlaneView, Result};
 
@@ -58,7 +58,7 @@ pub(super) fn filter(
             sequence.push(&Input { planes: &samples(&frames[t]), guide: &samples(&guides[t]) }, &control)?;
         }
         if t >= window.future {
-            let mut frame = vec![SampleBuffer::new(to, window.width * window.height); window.channels];
+            let mut frame = vec![SampleBuffer::new(to, window.width * window.height); window.results];
             let mut planes: Vec<SamplesMut<'_>> = frame.iter_mut().map(SampleBuffer::view_mut).collect();
             sequence.pull(&mut planes, &control)?;
             out.push(frame);

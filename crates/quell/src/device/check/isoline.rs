@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use super::frames::{Clip, filter, floats, views, worst};
 use super::{CaseResult, Limited, Measured};
-use crate::device::sequence::Window;
-use crate::device::{Backend, SampleFormat};
+use crate::device::{Backend, SampleFormat, picture};
 use crate::isoline::{Map, Params, Plan, Profile, Variant, reference};
-use crate::{Plane, PlaneView, Result};
+use crate::{Control, Plane, PlaneView, Result, method};
 
 /// Most that a pixel may differ from the reference, in grey levels of 255: f32 against f64.
 pub const ISOLINE_TOLERANCE: f32 = 0.01;
@@ -137,7 +136,8 @@ fn check(device: &dyn Backend, case: &Case) -> Result<Measured> {
     let clip = Clip { size: case.size, frames: case.frames, sigma: case.sigma };
     let frames = clip.planes(case.channels, 0, case.from)?;
     let guides = vec![Vec::new(); case.frames];
-    let got = filter(&mut *device.isoline(&plan)?, Window::from(&plan), &frames, &guides, case.to)?;
+    let whole = method::Plan::from(plan.clone());
+    let got = filter(&mut *device.open(&whole)?, whole.window(), &frames, &guides, case.to)?;
     let planes = floats(case.size, &frames)?;
     let views = views(&planes);
     let want: Vec<Vec<Plane>> =
@@ -152,9 +152,9 @@ fn check(device: &dyn Backend, case: &Case) -> Result<Measured> {
 /// Whether directions, edges and lengths are those of the reference.
 fn same_maps(device: &dyn Backend, plan: &Plan, planes: &[PlaneView<'_>]) -> Result<bool> {
     let same = |map| -> Result<bool> {
-        let (got, want): (Plane, Plane) =
-            (device.isoline_map(plan, planes, map)?, reference::map(plan, planes, map));
-        Ok(got == want)
+        let known = method::Work::Map(Box::new(plan.clone()), map).into();
+        let got = picture(device, &known, planes, &[], &Control::new())?;
+        Ok(got == [reference::map(plan, planes, map)])
     };
     Map::ALL.into_iter().try_fold(true, |all, map| Ok(all && same(map)?))
 }

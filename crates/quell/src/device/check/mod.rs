@@ -17,8 +17,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::cpu::Cpu;
-use super::{Backend, DeviceOptions, Encoding, SampleBuffer, SamplesMut, samples};
+use super::{Backend, DeviceOptions, Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::bm3d::{Match, Plan, Shrink, grid, reference};
+use crate::method::{self, Front};
 use crate::metrics::largest;
 use crate::{Control, Error, Plane, PlaneView, Result};
 use cases::{Case, Yardstick};
@@ -178,13 +179,19 @@ pub fn tiles(whole: &dyn Backend, tiled: &dyn Backend, quick: bool, report: &mut
 }
 
 fn run(device: &dyn Backend, plan: &Plan, noisy: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
-    let out = device.bm3d(plan, noisy, &Control::new())?;
-    let size = |p: &Plane| (p.width(), p.height());
-    if out.len() != noisy.len() || out.iter().any(|p| size(p) != (plan.width, plan.height)) {
-        let reason = format!("{} planes of {:?} came back", out.len(), out.first().map(size));
-        return Err(Error::Device { device: device.info().name, reason });
+    super::picture(device, &plan.clone().into(), noisy, &[], &Control::new())
+}
+
+fn full_precision(device: &dyn Backend, plan: &Plan) -> bool {
+    device.caps(&plan.clone().into()).full_precision
+}
+
+/// What only some devices can tell; nothing, if this one cannot.
+fn told<T>(answer: Option<Result<T>>) -> Result<Option<T>> {
+    match answer {
+        None | Some(Err(Error::Unsupported(_))) => Ok(None),
+        Some(other) => other.map(Some),
     }
-    Ok(out)
 }
 
 /// What a device made of a case.
@@ -205,22 +212,18 @@ impl Ran {
         let plan = case.plan()?;
         let noisy = views(&case.noisy);
         let result = run(device, &plan, &noisy)?;
-        let full_precision = device.full_precision(&plan);
+        let full_precision = full_precision(device, &plan);
         let (basic, second, groups) = (Vec::new(), Vec::new(), Vec::new());
         let mut ran = Self { plan, result, basic, second, groups, full_precision };
         if case.yardstick == Yardstick::Reference {
             ran.basic = run(device, &first(&ran.plan), &noisy)?;
-            ran.second = match device.bm3d_wiener(&ran.plan, &noisy, &views(&ran.basic)) {
-                // The whole again: the same, if the basic estimate is the same to the last digit each time.
-                Err(Error::Unsupported(_)) => ran.result.clone(),
-                other => other?,
-            };
+            let probe = device.probe();
+            let second = probe.map(|p| p.wiener(&ran.plan, &noisy, &views(&ran.basic)));
+            // Else the whole again: the same, if the basic estimate is the same to the last digit each time.
+            ran.second = told(second)?.unwrap_or_else(|| ran.result.clone());
             for pass in 0..ran.plan.passes.len() {
-                let groups = match device.bm3d_groups(&ran.plan, pass, &ran.guide(case, pass)) {
-                    Err(Error::Unsupported(_)) => None,
-                    other => Some(other?),
-                };
-                ran.groups.push(groups);
+                let groups = probe.map(|p| p.groups(&ran.plan, pass, &ran.guide(case, pass)));
+                ran.groups.push(told(groups)?);
             }
         }
         Ok(ran)
@@ -335,29 +338,40 @@ fn same_groups(plan: &Plan, pass: usize, guide: &PlaneView<'_>, got: &[Vec<Match
 fn samples_against_processor(device: &dyn Backend, stored: &cases::Stored) -> Result<Measured> {
     let (case, format) = (&stored.case, stored.format);
     let plan = case.plan()?;
-    let encoding = Encoding { white: format.white(), color: stored.color };
+    let front = Front { color: stored.color, ..Front::channels(format.white()) };
+    let (precise, plan) = (full_precision(device, &plan), method::Plan::new(plan, front));
+    let (width, height) = (plan.window().width, plan.window().height);
     let scale = format.white() / 255.0;
-    let pixels = plan.width * plan.height;
+    let pixels = width * height;
     let mut from = vec![SampleBuffer::new(format, pixels); case.noisy.len()];
     for (buffer, plane) in from.iter_mut().zip(&case.noisy) {
         buffer.view_mut().store(plane.as_slice(), scale, format.white());
     }
-    let from: Vec<_> = from.iter().map(SampleBuffer::view).collect();
-    let go = |device: &dyn Backend, converts: bool| -> Result<Vec<Plane>> {
-        let mut out = vec![SampleBuffer::new(format, pixels); from.len()];
+    let from: Vec<Samples<'_>> = from.iter().map(SampleBuffer::view).collect();
+    let frame = Input { planes: &from, guide: &[] };
+    let mut out = vec![SampleBuffer::new(format, pixels); from.len()];
+    let mut go = |sequence: &mut dyn Sequence, pulled: bool| -> Result<Vec<Plane>> {
         let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
-        if converts {
-            samples::by_conversion(device, &plan, &from, encoding, &mut to, &Control::new())?;
+        if pulled {
+            sequence.pull(&mut to, &Control::new())?;
         } else {
-            device.bm3d_samples(&plan, &from, encoding, &mut to, &Control::new())?;
+            sequence.frame(&frame, &mut to, &Control::new())?;
         }
-        let planes =
-            out.iter().map(|b| Plane::from_vec(plan.width, plan.height, b.view().to_floats(1.0 / scale)));
-        planes.collect()
+        out.iter().map(|b| Plane::from_vec(width, height, b.view().to_floats(1.0 / scale))).collect()
     };
-    let got = go(device, false)?;
-    let want = go(&Cpu::new(DeviceOptions::default())?, true)?;
-    Ok(compare(case, &got, &want, device.full_precision(&plan)))
+    let want = go(&mut *Cpu::new(DeviceOptions::default())?.open(&plan)?, false)?;
+    let mut sequence = device.open(&plan)?;
+    let mut measured = compare(case, &go(&mut *sequence, false)?, &want, precise);
+    // As a video: two frames in work at once.
+    sequence.push(&frame, &Control::new())?;
+    sequence.push(&frame, &Control::new())?;
+    for _ in 0..2 {
+        let pulled = compare(case, &go(&mut *sequence, true)?, &want, precise);
+        if pulled.fault().is_some() {
+            measured = pulled;
+        }
+    }
+    Ok(measured)
 }
 
 /// The same work by two devices, or twice by one: nothing but the order of additions may differ. From end to end that may
@@ -365,7 +379,7 @@ fn samples_against_processor(device: &dyn Backend, stored: &cases::Stored) -> Re
 fn twice(a: &dyn Backend, b: &dyn Backend, plan: &Plan, case: &Case) -> Result<Measured> {
     let noisy = views(&case.noisy);
     let basic = [run(a, &first(plan), &noisy)?, run(b, &first(plan), &noisy)?];
-    let full = a.full_precision(plan) && b.full_precision(plan);
+    let full = full_precision(a, plan) && full_precision(b, plan);
     let mut measured = compare(case, &run(a, plan, &noisy)?, &run(b, plan, &noisy)?, full);
     measured.first_pass = Limited::new(worst(&basic[0], &basic[1]), ORDER_TOLERANCE);
     Ok(measured)
@@ -395,7 +409,9 @@ fn psnr(clean: &[Plane], other: &[Plane]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::DeviceInfo;
+    use crate::device::singly::Singly;
+    use crate::device::{Caps, DeviceInfo, Probe};
+    use crate::method::Work;
 
     /// The processor with a fault.
     struct Faulty {
@@ -420,8 +436,6 @@ mod tests {
         Order,
         /// A group is missing.
         Missing,
-        /// Planes of another size come back.
-        Size,
         Lost,
         Picky,
     }
@@ -431,40 +445,56 @@ mod tests {
             self.cpu.info()
         }
 
-        fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+        fn caps(&self, _: &method::Plan) -> Caps {
+            let refused = matches!(self.fault, Fault::Picky).then(|| "not this".into());
+            Caps { refused, full_precision: self.full, ..Caps::default() }
+        }
+
+        fn open(&self, plan: &method::Plan) -> Result<Box<dyn Sequence>> {
+            self.caps(plan).check()?;
+            let Work::Bm3d(plan) = plan.work() else { panic!("not BM3D") };
             let mut plan = plan.clone();
             match self.fault {
                 Fault::Lost => return Err(Error::Device { device: "cpu".into(), reason: "lost".into() }),
-                Fault::Picky => return Err(Error::Unsupported("not this".into())),
-                Fault::Size => return Ok(vec![Plane::zeros(3, 3)]),
                 Fault::Window => plan.passes.iter_mut().skip(1).for_each(|p| p.radius -= 1),
                 Fault::Sigma => plan.passes.iter_mut().for_each(|p| p.sigma[0] *= 0.97),
                 _ => {}
             }
-            let mut out = self.cpu.bm3d(&plan, noisy, control)?;
-            let last = out[0].as_slice().len() - 1;
-            let pixel = &mut out[0].as_mut_slice()[last];
-            match (self.fault, plan.passes.len()) {
-                (Fault::Pixel, 2) => *pixel += if self.full { 0.06 } else { 0.3 },
-                (Fault::Nan, _) => *pixel = f32::NAN,
-                (Fault::Basic, 1) => *pixel += 4.0,
-                _ => {}
-            }
-            Ok(out)
+            let (fault, full, passes) = (self.fault, self.full, plan.passes.len());
+            let plan = method::Plan::from(plan);
+            let mut inner = self.cpu.open(&plan)?;
+            Ok(Box::new(Singly::new(plan.window(), move |frame, to, control| {
+                inner.frame(frame, to, control)?;
+                let SamplesMut::F32(to) = &mut to[0] else { panic!("not floats") };
+                let Some(pixel) = to.last_mut() else { return Ok(()) };
+                match (fault, passes) {
+                    (Fault::Pixel, 2) => *pixel += if full { 0.06 } else { 0.3 },
+                    (Fault::Nan, _) => *pixel = f32::NAN,
+                    (Fault::Basic, 1) => *pixel += 4.0,
+                    _ => {}
+                }
+                Ok(())
+            })))
         }
 
-        fn full_precision(&self, _: &Plan) -> bool {
-            self.full
+        fn probe(&self) -> Option<&dyn Probe> {
+            Some(self)
         }
+    }
 
-        fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
-            let mut groups = self.cpu.bm3d_groups(plan, pass, guide)?;
+    impl Probe for Faulty {
+        fn groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+            let mut groups = self.cpu.groups(plan, pass, guide)?;
             match self.fault {
                 Fault::Order => groups.iter_mut().filter(|g| g.len() > 2).take(1).for_each(|g| g.swap(1, 2)),
                 Fault::Missing => drop(groups.pop()),
                 _ => {}
             }
             Ok(groups)
+        }
+
+        fn wiener(&self, _: &Plan, _: &[PlaneView<'_>], _: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
+            Err(Error::Unsupported("pass 2 cannot be run alone".into()))
         }
     }
 
@@ -487,7 +517,6 @@ mod tests {
                 (Fault::Sigma, "off by"),
                 (Fault::Order, "groups, or lines, differ"),
                 (Fault::Missing, "groups, or lines, differ"),
-                (Fault::Size, "planes of Some((3, 3)) came back"),
                 (Fault::Lost, "lost"),
             ] {
                 let case = check(fault, full);
@@ -507,16 +536,16 @@ mod tests {
             fn info(&self) -> DeviceInfo {
                 self.0.info()
             }
-            fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-                let mut plan = plan.clone();
-                plan.passes[0].shrink = match plan.passes[0].shrink {
-                    Shrink::Hard { lambda } => Shrink::Hard { lambda: lambda * self.1 },
-                    other => other,
-                };
-                self.0.bm3d(&plan, noisy, control)
+            fn caps(&self, plan: &method::Plan) -> Caps {
+                self.0.caps(plan)
             }
-            fn full_precision(&self, _: &Plan) -> bool {
-                true
+            fn open(&self, plan: &method::Plan) -> Result<Box<dyn Sequence>> {
+                let Work::Bm3d(plan) = plan.work() else { panic!("not BM3D") };
+                let mut plan = plan.clone();
+                if let Shrink::Hard { lambda } = &mut plan.passes[0].shrink {
+                    *lambda *= self.1;
+                }
+                self.0.open(&plan.into())
             }
         }
         let case = cases::conformance(true).into_iter().find(|c| c.name.contains("150 x 140")).unwrap();

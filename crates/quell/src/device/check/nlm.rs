@@ -4,11 +4,10 @@ use rayon::prelude::*;
 
 use super::frames::{Clip, filter, floats, views, worst};
 use super::{CaseResult, Limited, Measured};
-use crate::device::sequence::Window;
 use crate::device::{Backend, SampleFormat};
 use crate::nlm::reference::{self, Views};
 use crate::nlm::{Center, Params, Plan, Profile, Weight};
-use crate::{Plane, Result};
+use crate::{Plane, Result, method};
 
 /// Most that a pixel may differ from the reference, in grey levels of 255: f32 against f64.
 pub const NLM_TOLERANCE: f32 = 0.01;
@@ -151,7 +150,8 @@ fn check(device: &dyn Backend, case: &Case) -> Result<Measured> {
     let plan = case.plan()?;
     let frames = case.clip().planes(case.channels, 0, case.from)?;
     let guides = case.clip().planes(case.guides, 500, SampleFormat::F32)?;
-    let got = filter(&mut *device.nlm(&plan)?, Window::from(&plan), &frames, &guides, case.to)?;
+    let whole = method::Plan::from(plan.clone());
+    let got = filter(&mut *device.open(&whole)?, whole.window(), &frames, &guides, case.to)?;
     let (planes, compared) = (floats(case.size, &frames)?, floats(case.size, &guides)?);
     let (planes, compared) = (views(&planes), views(&compared));
     let frames: Vec<Views<'_>> =

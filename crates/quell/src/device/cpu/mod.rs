@@ -12,16 +12,19 @@ pub use level::Level;
 
 use std::sync::Arc;
 
-use super::{Backend, DeviceInfo, DeviceOptions, Kind, Sequence};
-use crate::bm3d::{Match, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use super::singly::Singly;
+use super::{Backend, Caps, DeviceInfo, DeviceOptions, Kind, Probe, Samples, SamplesMut, Sequence, front};
+use crate::bm3d::{self as method, Match};
+use crate::method::{Plan, Window, Work};
+use crate::{Error, Plane, PlaneView, Result};
 
-/// The processor as a device.
+/// The processor as a device. Copies share threads and memory.
+#[derive(Clone)]
 pub struct Cpu {
     pool: Arc<rayon::ThreadPool>,
     level: Level,
     tile: usize,
-    bm3d: bm3d::Pools,
+    bm3d: Arc<bm3d::Pools>,
     isoline: Arc<isoline::Pool>,
 }
 
@@ -37,7 +40,7 @@ impl Cpu {
             pool: Arc::new(pool),
             level: Level::pick(options.level)?,
             tile: options.tile,
-            bm3d: bm3d::Pools::default(),
+            bm3d: Arc::default(),
             isoline: Arc::default(),
         })
     }
@@ -53,32 +56,66 @@ impl Backend for Cpu {
         }
     }
 
-    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        self.pool.install(|| bm3d::run(self, plan, noisy, control))
+    /// Every plan, in f32.
+    fn caps(&self, _: &Plan) -> Caps {
+        Caps { full_precision: true, ..Caps::default() }
     }
 
-    fn full_precision(&self, _: &Plan) -> bool {
-        true
+    fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
+        let takes = match plan.work() {
+            Work::Bm3d(_) | Work::Map(..) => front::Takes::Floats,
+            Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
+        };
+        front::open(plan, takes, |plan| self.channels(plan.work()))
     }
 
-    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+    fn probe(&self) -> Option<&dyn Probe> {
+        Some(self)
+    }
+}
+
+impl Cpu {
+    /// Puts work on channels to work.
+    fn channels(&self, work: &Work) -> Result<Box<dyn Sequence>> {
+        let (cpu, window) = (self.clone(), work.window());
+        Ok(match work.clone() {
+            Work::Bm3d(plan) => Box::new(Singly::new(window, move |frame, to, control| {
+                let views = views(window, frame.planes)?;
+                let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, &views, control))?;
+                store(&out, to);
+                Ok(())
+            })),
+            Work::Nlm(plan) => Box::new(nlm::NlmSequence::new(self, &plan)?),
+            Work::Isoline(plan) => Box::new(isoline::IsolineSequence::new(self, &plan)?),
+            Work::Map(plan, map) => Box::new(Singly::new(window, move |frame, to, _| {
+                let views = views(window, frame.planes)?;
+                let known = cpu.pool.install(|| isoline::map(&cpu, &plan, &views, map))?;
+                store(&[known], to);
+                Ok(())
+            })),
+        })
+    }
+}
+
+/// Planes of floats, as they come out of [`front`].
+fn views<'a>(window: Window, planes: &[Samples<'a>]) -> Result<Vec<PlaneView<'a>>> {
+    let view = |s: &Samples<'a>| match *s {
+        Samples::F32(v) => PlaneView::new(window.width, window.height, window.width, v),
+        _ => Err(Error::Shape("channels are floats".into())),
+    };
+    planes.iter().map(view).collect()
+}
+
+fn store(planes: &[Plane], to: &mut [SamplesMut<'_>]) {
+    to.iter_mut().zip(planes).for_each(|(to, plane)| to.store(plane.as_slice(), 1.0, f32::MAX));
+}
+
+impl Probe for Cpu {
+    fn groups(&self, plan: &method::Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
         Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
     }
 
-    fn isoline(&self, plan: &crate::isoline::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(isoline::IsolineSequence::new(self, plan)?))
-    }
-
-    fn isoline_map(
-        &self,
-        plan: &crate::isoline::Plan,
-        planes: &[PlaneView<'_>],
-        map: crate::isoline::Map,
-    ) -> Result<Plane> {
-        self.pool.install(|| isoline::map(self, plan, planes, map))
-    }
-
-    fn nlm(&self, plan: &crate::nlm::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(nlm::NlmSequence::new(self, plan)?))
+    fn wiener(&self, _: &method::Plan, _: &[PlaneView<'_>], _: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
+        Err(Error::Unsupported("cpu: pass 2 cannot be run alone".into()))
     }
 }

@@ -189,6 +189,10 @@ impl Runtime for CudaRuntime {
         Ok(Buffer { context: self.context.clone(), pointer, bytes, borrowed: false })
     }
 
+    fn lends(&self) -> bool {
+        true
+    }
+
     fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Buffer> {
         // Who made the samples vouches for the memory (`DeviceSamples::new`).
         let pointer = samples.address() + offset as u64;

@@ -1,14 +1,15 @@
-//! The GPU as a device that carries out plans: planes, samples as they are stored, measurements.
+//! The GPU as a device that carries out plans.
 
-use super::bm3d::source::{planes_sink, planes_source, samples_sink, samples_source, stored_as};
-use super::bm3d::{Format, Front, SLOTS, TensorFilter};
+use super::bm3d::source::samples_source;
+use super::bm3d::{self, Format, Frames, SLOTS, TensorFilter};
 use super::{Gpu, Runtime};
-use crate::bm3d::{Match, Plan};
-use crate::device::samples::{by_conversion, check_shape};
+use crate::bm3d::Match;
+use crate::device::singly::Singly;
 use crate::device::{
-    Backend, DeviceInfo, DeviceSamples, Encoding, Input, SampleFormat, Samples, SamplesMut, Sequence, Timing,
+    Backend, Caps, DeviceInfo, Input, Probe, SampleFormat, Samples, Sequence, Timing, front,
 };
-use crate::{ColorMode, Control, Error, Plane, PlaneView, Result, isoline, nlm};
+use crate::method::{Front, Plan, Work};
+use crate::{ColorMode, Error, Plane, PlaneView, Result};
 
 impl From<SampleFormat> for Format {
     fn from(format: SampleFormat) -> Self {
@@ -20,114 +21,113 @@ impl From<SampleFormat> for Format {
     }
 }
 
+impl From<&Front> for bm3d::Front {
+    fn from(front: &Front) -> Self {
+        Self { factor: 255.0 / front.white, white: front.white, color: front.color }
+    }
+}
+
 impl<R: Runtime> Backend for Gpu<R> {
     fn info(&self) -> DeviceInfo {
         self.info.clone()
     }
 
-    fn lanes(&self) -> usize {
+    fn at_once(&self) -> usize {
         SLOTS
     }
 
-    fn bm3d(&self, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-        let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(plan.width, plan.height)).collect();
-        self.run(plan, &planes_source(noisy), &mut planes_sink(&mut out), Front::CHANNELS, control)?;
-        Ok(out)
-    }
-
-    fn bm3d_samples(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        to: &mut [SamplesMut<'_>],
-        control: &Control,
-    ) -> Result<()> {
-        // Planes of different types are converted here, and what is left of colours whose luma alone is filtered.
-        let mixed = from.windows(2).any(|p| p[0].format() != p[1].format())
-            || to.windows(2).any(|p| p[0].format() != p[1].format());
-        if encoding.color == Some(ColorMode::Luma) || mixed {
-            return by_conversion(self, plan, from, encoding, to, control);
+    fn caps(&self, plan: &Plan) -> Caps {
+        match plan.work() {
+            Work::Bm3d(work) => match bm3d::check(work, bm3d::Front::CHANNELS) {
+                Err(why) => Caps::refusing(why.to_string()),
+                Ok(()) => Caps {
+                    // The tensor kernels hold samples and coefficients in halves.
+                    full_precision: !tensor(work, self.runtime.limits()),
+                    device_memory: self.runtime.lends(),
+                    ..Caps::default()
+                },
+            },
+            // The paper's filters have maps at hand; the others are left to the processor.
+            Work::Map(work, map) => match self.knows(work, *map) {
+                Err(why) => Caps::refusing(why.to_string()),
+                Ok(()) => Caps { full_precision: true, ..Caps::default() },
+            },
+            Work::Nlm(_) | Work::Isoline(_) => Caps { full_precision: true, ..Caps::default() },
         }
-        check_shape(plan, encoding, from, to)?;
-        let (front, format) = (front(encoding), to.first().map_or(SampleFormat::F32, SamplesMut::format));
-        let source = samples_source(from, stored_as(from, front), plan.width, front);
-        self.run(plan, &source, &mut samples_sink(to, format.into(), plan.width), front, control)
     }
 
-    fn bm3d_device(
-        &self,
-        plan: &Plan,
-        from: &[DeviceSamples],
-        encoding: Encoding,
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
-        self.run_lent(plan, from, to, front(encoding), control)
+    fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
+        self.caps(plan).check()?;
+        let takes = match plan.work() {
+            Work::Bm3d(_) => front::Takes::Colors,
+            Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
+            Work::Map(..) => front::Takes::Floats,
+        };
+        front::open(plan, takes, |plan| {
+            Ok(match plan.work() {
+                Work::Bm3d(work) => Box::new(Frames::new(self, work, plan.front().into(), plan.window())?),
+                Work::Nlm(work) => Box::new(self.nlm_frames(work)?),
+                Work::Isoline(work) => Box::new(self.isoline_frames(work)?),
+                Work::Map(work, map) => {
+                    let (mut frames, map) = (self.isoline_frames(work)?, *map);
+                    Box::new(Singly::new(plan.window(), move |frame, to, _| {
+                        let known = frames.map(frame.planes, map)?;
+                        to.iter_mut().for_each(|to| to.store(known.as_slice(), 1.0, f32::MAX));
+                        Ok(())
+                    }))
+                }
+            })
+        })
     }
 
-    fn bm3d_timed(
-        &self,
-        plan: &Plan,
-        from: &[Samples<'_>],
-        encoding: Encoding,
-        repeat: usize,
-    ) -> Result<Timing> {
-        let front = front(encoding);
-        if front.color == Some(ColorMode::Luma) {
-            return Err(Error::Unsupported("luma alone is timed as grey".into()));
+    fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
+        let Some(last) = frames.last() else { return Err(Error::Shape("there is no frame to time".into())) };
+        match plan.work() {
+            Work::Bm3d(work) => {
+                plan.window().check_input(last)?;
+                if matches!(plan.front().color, Some(ColorMode::Luma | ColorMode::Independent)) {
+                    let why = "channels that are filtered on their own are timed one by one, as grey";
+                    return Err(Error::Unsupported(why.into()));
+                }
+                let front = plan.front().into();
+                let format = last.planes.first().map_or(SampleFormat::F32, Samples::format).into();
+                let source = samples_source(last.planes, format, work.width, front);
+                Ok(self.timed(work, &source, front, repeat)?.into())
+            }
+            Work::Nlm(work) => Ok(self.nlm_repeated(work, frames, repeat)?.into()),
+            Work::Isoline(work) => Ok(self.isoline_repeated(work, frames, repeat)?.into()),
+            Work::Map(..) => Err(Error::Unsupported("maps are not timed".into())),
         }
-        let format = from.first().map_or(SampleFormat::F32, Samples::format).into();
-        Ok(self.timed(plan, &samples_source(from, format, plan.width, front), front, repeat)?.into())
     }
 
-    fn bm3d_wiener(
+    fn probe(&self) -> Option<&dyn Probe> {
+        Some(self)
+    }
+}
+
+fn tensor(plan: &crate::bm3d::Plan, limits: &super::Limits) -> bool {
+    plan.passes.iter().any(|p| TensorFilter::new(p, limits).is_some())
+}
+
+impl<R: Runtime> Probe for Gpu<R> {
+    fn groups(
         &self,
-        plan: &Plan,
+        plan: &crate::bm3d::Plan,
+        pass: usize,
+        guide: &PlaneView<'_>,
+    ) -> Result<Vec<Vec<Match>>> {
+        self.read_groups(plan, pass, guide)
+    }
+
+    fn wiener(
+        &self,
+        plan: &crate::bm3d::Plan,
         noisy: &[PlaneView<'_>],
         basic: &[PlaneView<'_>],
     ) -> Result<Vec<Plane>> {
         if plan.passes.len() < 2 {
             return Err(Error::Unsupported("the plan has no pass 2".into()));
         }
-        self.wiener(plan, noisy, basic)
+        self.second_pass(plan, noisy, basic)
     }
-
-    /// The tensor kernels hold samples and coefficients in halves.
-    fn full_precision(&self, plan: &Plan) -> bool {
-        plan.passes.iter().all(|p| TensorFilter::new(p, self.runtime.limits()).is_none())
-    }
-
-    fn bm3d_groups(&self, plan: &Plan, pass: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
-        self.groups(plan, pass, guide)
-    }
-
-    fn nlm(&self, plan: &nlm::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(self.nlm_frames(plan)?))
-    }
-
-    fn isoline(&self, plan: &isoline::Plan) -> Result<Box<dyn Sequence>> {
-        Ok(Box::new(self.isoline_frames(plan)?))
-    }
-
-    fn isoline_map(
-        &self,
-        plan: &isoline::Plan,
-        planes: &[PlaneView<'_>],
-        map: isoline::Map,
-    ) -> Result<Plane> {
-        self.isoline_known(plan, planes, map)
-    }
-
-    fn isoline_timed(&self, plan: &isoline::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
-        Ok(self.isoline_repeated(plan, frames, repeat)?.into())
-    }
-
-    fn nlm_timed(&self, plan: &nlm::Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
-        Ok(self.nlm_repeated(plan, frames, repeat)?.into())
-    }
-}
-
-fn front(encoding: Encoding) -> Front {
-    Front { factor: 255.0 / encoding.white, white: encoding.white, color: encoding.color }
 }

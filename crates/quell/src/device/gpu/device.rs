@@ -8,18 +8,31 @@ use super::{GpuError, Runtime, Stop, bm3d, isoline, nlm};
 use crate::Error;
 use crate::device::DeviceInfo;
 
-/// A GPU that carries out plans.
+/// A GPU that carries out plans. Copies are of the same device: sequences have one.
 pub(crate) struct Gpu<R: Runtime> {
-    /// Shared with the sequences of frames that are in work.
     pub(super) runtime: Arc<R>,
     pub(super) info: DeviceInfo,
     /// Side of the tiles; 0 is what the memory allows.
     pub(super) tile: usize,
     pub(super) library: Arc<Library<R>>,
-    pub(super) bm3d: bm3d::Kept<R>,
-    /// Shared with the sequences too, which give back what they took.
+    pub(super) bm3d: Arc<bm3d::Kept<R>>,
+    /// Sequences give back what they took.
     pub(super) nlm: Arc<Kept<nlm::Memory<R>>>,
     pub(super) isoline: Arc<Kept<isoline::Memory<R>>>,
+}
+
+impl<R: Runtime> Clone for Gpu<R> {
+    fn clone(&self) -> Self {
+        Self {
+            runtime: self.runtime.clone(),
+            info: self.info.clone(),
+            tile: self.tile,
+            library: self.library.clone(),
+            bm3d: self.bm3d.clone(),
+            nlm: self.nlm.clone(),
+            isoline: self.isoline.clone(),
+        }
+    }
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -31,7 +44,7 @@ impl<R: Runtime> Gpu<R> {
             info,
             tile,
             library,
-            bm3d: bm3d::Kept::default(),
+            bm3d: Arc::default(),
             nlm: Arc::default(),
             isoline: Arc::default(),
         }

@@ -157,6 +157,10 @@ pub(crate) trait Runtime: Send + Sync + Sized + 'static {
     fn queue(&self) -> GpuResult<Self::Queue>;
     fn alloc(&self, bytes: usize) -> GpuResult<Self::Buffer>;
     fn staging(&self, bytes: usize) -> GpuResult<Self::Staging>;
+    /// Whether callers can share device memory: it has addresses.
+    fn lends(&self) -> bool {
+        false
+    }
     /// `bytes` of a caller's samples from `offset` on, in place; dropping it frees nothing. Only kernels may be given it.
     /// `None` where device memory has no addresses to share.
     fn borrow(&self, samples: &DeviceSamples, offset: usize, bytes: usize) -> Option<Self::Buffer> {

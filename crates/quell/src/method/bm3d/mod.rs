@@ -8,6 +8,7 @@ mod params;
 mod plan;
 mod profile;
 pub mod reference;
+pub(crate) mod resolve;
 
 pub use params::{PARAMETERS, Params, PassParams, Weight};
 pub use plan::{Match, MatchingPlane, PassPlan, Plan, Shrink, grid};

@@ -55,6 +55,10 @@ impl Weight {
     }
 }
 
+impl crate::method::parameter::Typed for Weight {
+    const KIND: crate::method::Kind = crate::method::Kind::Choice(&["variance", "deviation"]);
+}
+
 impl std::str::FromStr for Weight {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self> {

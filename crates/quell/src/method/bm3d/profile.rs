@@ -44,7 +44,7 @@ impl Profile {
     ];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
             Self::Middle => "middle",

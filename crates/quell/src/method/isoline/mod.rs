@@ -10,6 +10,7 @@ mod picture;
 mod plan;
 mod profile;
 pub mod reference;
+pub(crate) mod resolve;
 
 pub use params::{Map, PARAMETERS, Params, Variant};
 pub use patterns::{Offset, Patterns};

@@ -29,7 +29,7 @@ impl Variant {
         [Self::PiLd, Self::PiPd, Self::Hybrid, Self::Pooled, Self::Line, Self::TwoRound];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::PiLd => "pi-ld",
             Self::PiPd => "pi-pd",
@@ -62,7 +62,7 @@ impl Map {
     pub const ALL: [Self; 3] = [Self::Directions, Self::Edges, Self::Lengths];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Directions => "directions",
             Self::Edges => "edges",

@@ -9,6 +9,7 @@ mod params;
 mod plan;
 mod profile;
 pub mod reference;
+pub(crate) mod resolve;
 
 pub use params::{Center, Chroma, PARAMETERS, Params, Weight};
 pub use plan::{Plan, fold};

@@ -22,7 +22,7 @@ impl Weight {
     pub const ALL: [Self; 3] = [Self::Bisquare, Self::Bisquare8, Self::Gauss];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Bisquare => "bisquare",
             Self::Bisquare8 => "bisquare8",
@@ -60,7 +60,7 @@ impl Center {
     pub const ALL: [Self; 2] = [Self::Max, Self::One];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Max => "max",
             Self::One => "one",
@@ -85,7 +85,7 @@ impl Chroma {
     pub const ALL: [Self; 3] = [Self::Joint, Self::Luma, Self::Own];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Joint => "joint",
             Self::Luma => "luma",

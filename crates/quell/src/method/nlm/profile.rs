@@ -22,7 +22,7 @@ impl Profile {
     pub const ALL: [Self; 4] = [Self::Fast, Self::Normal, Self::Ipol, Self::Goossens];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
             Self::Normal => "normal",

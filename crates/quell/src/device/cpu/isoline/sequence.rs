@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::frames::{Frame, average};
 use super::{Engine, check, offset};
 use crate::device::cpu::Cpu;
-use crate::device::sequence::{Window, nothing_left};
+use crate::device::sequence::nothing_left;
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::isoline::Plan;
 use crate::memory::check_planes;
+use crate::method::Planned;
 use crate::{Control, Error, Result};
 
 /// An isoline filter at work.
@@ -43,7 +44,7 @@ impl IsolineSequence {
 
 impl Sequence for IsolineSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_input(frame)?;
+        Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
         check_planes(self.engine.fresh(&self.plan), self.plan.width, self.plan.height)?;
         let read = self.pool.install(|| Frame::new(&self.engine, &self.plan, frame.planes));
@@ -52,7 +53,7 @@ impl Sequence for IsolineSequence {
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_output(to)?;
+        Planned::window(&self.plan).check_output(to)?;
         control.check()?;
         let Some((frame, others)) = self.window() else { return Err(nothing_left()) };
         self.pool.install(|| {

@@ -17,9 +17,10 @@ use crate::device::cpu::pool::Pool;
 use crate::device::cpu::schedule::{self, in_order};
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
 use crate::device::cpu::{Cpu, Level};
-use crate::device::sequence::{Window, nothing_left};
+use crate::device::sequence::nothing_left;
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::memory::check_planes;
+use crate::method::Planned;
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 
@@ -108,7 +109,7 @@ struct Part<'a> {
 
 impl Sequence for NlmSequence {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_input(frame)?;
+        Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
         check_planes(frame.planes.len() + frame.guide.len(), self.plan.width, self.plan.height)?;
         self.frames.push_back(Frame::new(&self.grid, frame));
@@ -116,7 +117,7 @@ impl Sequence for NlmSequence {
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_output(to)?;
+        Planned::window(&self.plan).check_output(to)?;
         if self.next >= self.end() {
             return Err(nothing_left());
         }

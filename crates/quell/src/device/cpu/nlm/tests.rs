@@ -52,7 +52,7 @@ fn picture(width: usize, height: usize, contrast: f32, sigma: f32, seed: u32) ->
 /// All frames through the processor, pulled as soon as the plan allows; `delay` more frames late.
 fn filter(cpu: &Cpu, plan: &Plan, frames: &[Vec<f32>], delay: usize) -> Vec<Vec<f32>> {
     let control = Control::new();
-    let mut sequence = cpu.nlm(plan).unwrap();
+    let mut sequence = cpu.open(&plan.clone().into()).unwrap();
     let mut out = Vec::new();
     for t in 0..frames.len() + plan.future + delay {
         if let Some(frame) = frames.get(t) {
@@ -154,7 +154,7 @@ fn a_frame_pulled_early_knows_nothing_of_later_ones() {
     let frames: Vec<Vec<f32>> = (0..2).map(|t| picture(50, 30, 80.0, 20.0, t)).collect();
     let plan = Plan::new(&params(|p| (p.past, p.future) = (1, 2)), (50, 30), 1, 0, 255.0, 20.0).unwrap();
     let control = Control::new();
-    let mut sequence = cpu(0, None).nlm(&plan).unwrap();
+    let mut sequence = cpu(0, None).open(&plan.clone().into()).unwrap();
     let mut first = vec![0.0; 50 * 30];
     sequence.push(&Input { planes: &[Samples::F32(&frames[0])], guide: &[] }, &control).unwrap();
     sequence.pull(&mut [SamplesMut::F32(&mut first)], &control).unwrap();
@@ -179,14 +179,14 @@ fn work_is_reported_and_can_be_stopped() {
     let into = seen.clone();
     let control = Control::new().with_progress(Arc::new(move |p| into.lock().unwrap().push(p.fraction())));
     let cpu = cpu(2, None);
-    let mut sequence = cpu.nlm(&plan).unwrap();
+    let mut sequence = cpu.open(&plan.clone().into()).unwrap();
     sequence.push(&input, &control).unwrap();
     sequence.pull(&mut [to.view_mut()], &control).unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.is_sorted() && seen.last() == Some(&1.0) && seen.len() > 4, "{seen:?}");
     let cancel = Cancel::new();
     cancel.cancel();
-    let mut sequence = cpu.nlm(&plan).unwrap();
+    let mut sequence = cpu.open(&plan.clone().into()).unwrap();
     sequence.push(&input, &Control::new()).unwrap();
     let stopped = sequence.pull(&mut [to.view_mut()], &Control::new().with_cancel(cancel));
     assert!(matches!(stopped, Err(Error::Cancelled)));

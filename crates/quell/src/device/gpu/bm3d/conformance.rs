@@ -8,10 +8,9 @@ use super::tensor::TensorFilter;
 use super::{Format, Front, Sink, Source};
 use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
 use crate::device::gpu::{Gpu, Runtime};
-use crate::device::samples::by_conversion;
-use crate::device::{Backend, Encoding, Samples, SamplesMut};
+use crate::device::{Backend, Input, Samples, SamplesMut, front};
 use crate::transform::Transform;
-use crate::{Cancel, ColorMode, Control, Error, Frame, Plane, PlaneView, metrics};
+use crate::{Cancel, ColorMode, Control, Error, Frame, Plane, PlaneView, Result, method, metrics};
 
 /// Grey levels, over both passes: a coefficient within rounding of its threshold may fall on the other side.
 const TOLERANCE: f32 = 0.05;
@@ -73,8 +72,13 @@ fn in_halves<R: Runtime>(gpu: &Gpu<R>, plan: &Plan) -> bool {
     plan.passes.iter().all(|p| TensorFilter::new(p, gpu.runtime().limits()).is_some())
 }
 
+/// A device's result, or its error.
+fn filter<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane], control: &Control) -> Result<Vec<Plane>> {
+    crate::device::picture(gpu, &plan.clone().into(), &views(noisy), &[], control)
+}
+
 fn run<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) -> Vec<Plane> {
-    gpu.bm3d(plan, &views(noisy), &Control::new()).unwrap()
+    filter(gpu, plan, noisy, &Control::new()).unwrap()
 }
 
 /// Small windows and groups, and taus that let the groups fill.
@@ -111,7 +115,7 @@ fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
         assert!(good, "pass 1, channel {c}: off by {off}, {rms} on average, with {plan:#?}");
     }
     if plan.passes.len() > 1 {
-        let got = gpu.wiener(plan, &views(noisy), &views(&want.basic)).unwrap();
+        let got = gpu.second_pass(plan, &views(noisy), &views(&want.basic)).unwrap();
         for (c, (got, want)) in got.iter().zip(&want.last).enumerate() {
             let off = worst(got, want);
             let tolerance = if halves { HALF_TOLERANCE } else { SECOND_PASS_TOLERANCE };
@@ -123,7 +127,7 @@ fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
 /// The groups of every reference against those of the reference implementation.
 fn check_groups<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, plane: &Plane) {
     for (index, pass) in plan.passes.iter().enumerate() {
-        let got = gpu.groups(plan, index, &plane.view()).unwrap();
+        let got = gpu.read_groups(plan, index, &plane.view()).unwrap();
         let guide = reference::Guide::new(pass, &plane.view());
         let (ys, xs) = (grid(plan.height, pass.patch, pass.step), grid(plan.width, pass.patch, pass.step));
         assert_eq!(got.len(), xs.len() * ys.len());
@@ -437,15 +441,18 @@ pub(crate) fn colours_are_those_of_the_host<R: Runtime>(gpu: &Gpu<R>) {
             (rgb[0][700], rgb[2][700]) = (380.0, -120.0);
         }
         let from: Vec<Samples<'_>> = rgb.iter().map(|p| Samples::F32(p)).collect();
-        let encoding = Encoding { white, color: Some(mode) };
+        let samples = method::Front { color: Some(mode), ..method::Front::channels(white) };
+        let whole = method::Plan::new(plan, samples);
         let go = |on_device: bool| {
             let mut out = vec![vec![0.0; w * h]; 3];
             let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p)).collect();
-            if on_device {
-                gpu.bm3d_samples(&plan, &from, encoding, &mut to, &Control::new()).unwrap();
+            let mut sequence = if on_device {
+                gpu.open(&whole).unwrap()
             } else {
-                by_conversion(gpu, &plan, &from, encoding, &mut to, &Control::new()).unwrap();
-            }
+                front::open(&whole, front::Takes::Floats, |channels| gpu.open(channels)).unwrap()
+            };
+            let frame = Input { planes: &from, guide: &[] };
+            sequence.frame(&frame, &mut to, &Control::new()).unwrap();
             out
         };
         for (got, want) in go(true).iter().flatten().zip(go(false).iter().flatten()) {
@@ -460,7 +467,7 @@ pub(crate) fn prefilters_are_refused_by_name<R: Runtime>(gpu: &Gpu<R>) {
     params.hard.lambda2d = 2.0;
     let noisy = [picture(20, 20, 25.0, 1)];
     let plan = Plan::new(&params, 20, 20, &[25.0]).unwrap();
-    let e = gpu.bm3d(&plan, &views(&noisy), &Control::new()).unwrap_err();
+    let e = filter(gpu, &plan, &noisy, &Control::new()).unwrap_err();
     assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("hard.lambda2d"), "{e}");
 }
 
@@ -472,12 +479,12 @@ pub(crate) fn work_is_reported_and_can_be_stopped<R: Runtime>(gpu: &Gpu<R>) {
     let control = Control::new().with_progress(Arc::new(move |p| {
         assert!(p.done <= p.total && p.done > seen.swap(p.done, Ordering::Relaxed));
     }));
-    gpu.bm3d(&plan, &views(&noisy), &control).unwrap();
+    filter(gpu, &plan, &noisy, &control).unwrap();
     assert_eq!(last.load(Ordering::Relaxed), 4);
     let cancel = Cancel::new();
     cancel.cancel();
     let control = Control::new().with_cancel(cancel);
-    assert!(matches!(gpu.bm3d(&plan, &views(&noisy), &control), Err(Error::Cancelled)));
+    assert!(matches!(filter(gpu, &plan, &noisy, &control), Err(Error::Cancelled)));
 }
 
 pub(crate) fn threads_share_the_device<R: Runtime>(gpu: &Gpu<R>) {

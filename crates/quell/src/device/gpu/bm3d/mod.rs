@@ -5,6 +5,7 @@ mod color;
 mod compile_tests;
 #[cfg(test)]
 pub(crate) mod conformance;
+mod frames;
 pub(crate) mod geometry;
 mod kernels;
 mod lent;
@@ -24,6 +25,7 @@ use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::clock::{Clock, Times, measure};
 use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop};
+pub(super) use frames::Frames;
 use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
 pub(super) use pass::Front;
@@ -41,12 +43,12 @@ const TILE_PIXELS: usize = 64 << 20;
 pub(super) struct Kept<R: Runtime> {
     /// The kernels of the last few plans.
     recent: Mutex<Vec<(KernelsKey, Arc<Kernels<R>>)>>,
-    slots: Slots<R>,
+    slots: Arc<Slots<R>>,
 }
 
 impl<R: Runtime> Default for Kept<R> {
     fn default() -> Self {
-        Self { recent: Mutex::default(), slots: Slots::default() }
+        Self { recent: Mutex::default(), slots: Arc::default() }
     }
 }
 
@@ -82,6 +84,13 @@ impl<R: Runtime> Gpu<R> {
         Ok(kernels)
     }
 
+    /// Gives memory that nobody uses back to the device.
+    fn shrink(&self) {
+        self.bm3d.slots.shrink();
+        self.nlm.clear();
+        self.isoline.clear();
+    }
+
     /// Runs a plan on the channels of a picture.
     pub(crate) fn run(
         &self,
@@ -115,9 +124,7 @@ impl<R: Runtime> Gpu<R> {
                 Err(Stop::Gpu(GpuError::OutOfMemory { .. }))
                     if side.min(plan.width.max(plan.height)) > LEAST_TILE =>
                 {
-                    self.bm3d.slots.shrink();
-                    self.nlm.clear();
-                    self.isoline.clear();
+                    self.shrink();
                     side = side.min(plan.width.max(plan.height)) / 2;
                 }
                 Err(Stop::Gpu(e)) => return Err(self.error(e)),
@@ -151,7 +158,7 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// The second pass alone, with a basic estimate that the caller brings: for checks of one pass.
-    pub(crate) fn wiener(
+    pub(crate) fn second_pass(
         &self,
         plan: &Plan,
         noisy: &[PlaneView<'_>],
@@ -183,7 +190,12 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// The groups of one pass over `guide`: for every reference patch by rows and columns of the grid.
-    pub(crate) fn groups(&self, plan: &Plan, index: usize, guide: &PlaneView<'_>) -> Result<Vec<Vec<Match>>> {
+    pub(crate) fn read_groups(
+        &self,
+        plan: &Plan,
+        index: usize,
+        guide: &PlaneView<'_>,
+    ) -> Result<Vec<Vec<Match>>> {
         check(plan, Front::CHANNELS)?;
         // Only the first channel is matched on.
         let mut plan = plan.clone();
@@ -269,7 +281,7 @@ fn whole(plan: &Plan) -> Region {
 }
 
 /// What is not offered here.
-fn check(plan: &Plan, front: Front) -> Result<()> {
+pub(super) fn check(plan: &Plan, front: Front) -> Result<()> {
     if front.color.is_some() && plan.channels() != 3 {
         return Err(Error::Shape(format!("colours have 3 channels, the plan has {}", plan.channels())));
     }

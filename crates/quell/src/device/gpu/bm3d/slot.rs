@@ -2,7 +2,7 @@
 //! picture; several threads that call at once get a slot each, so that copies and small pictures overlap.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::{GpuResult, Runtime};
@@ -72,11 +72,16 @@ pub(crate) struct Slots<R: Runtime> {
 struct State<R: Runtime> {
     free: Vec<Slot<R>>,
     made: usize,
+    /// Those that sequences have given back.
+    others: Vec<Slot<R>>,
 }
 
 impl<R: Runtime> Default for Slots<R> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { free: Vec::new(), made: 0 }), returned: Condvar::new() }
+        Self {
+            state: Mutex::new(State { free: Vec::new(), made: 0, others: Vec::new() }),
+            returned: Condvar::new(),
+        }
     }
 }
 
@@ -85,24 +90,30 @@ impl<R: Runtime> Slots<R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A slot; waits while all are taken.
-    pub(crate) fn take(&self, runtime: &R) -> GpuResult<Taken<'_, R>> {
+    /// A slot for a picture; waits while all are taken.
+    pub(crate) fn take(self: &Arc<Self>, runtime: &R) -> GpuResult<Taken<R>> {
         let mut state = self.lock();
         loop {
             if let Some(slot) = state.free.pop() {
-                return Ok(Taken { slots: self, slot: Some(slot) });
+                return Ok(self.taken(slot, true));
             }
             if state.made < SLOTS {
-                let slot = Slot {
-                    queue: runtime.queue()?,
-                    staging: Growing::default(),
-                    buffers: Buffers::default(),
-                };
+                let slot = Slot::new(runtime)?;
                 state.made += 1;
-                return Ok(Taken { slots: self, slot: Some(slot) });
+                return Ok(self.taken(slot, true));
             }
             state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// A slot for a frame of a sequence. Never waits, and nobody waits for it: who pushes frames also pulls them.
+    pub(crate) fn take_another(self: &Arc<Self>, runtime: &R) -> GpuResult<Taken<R>> {
+        let free = self.lock().others.pop();
+        Ok(self.taken(free.map_or_else(|| Slot::new(runtime), Ok)?, false))
+    }
+
+    fn taken(self: &Arc<Self>, slot: Slot<R>, counted: bool) -> Taken<R> {
+        Taken { slots: self.clone(), slot: Some(slot), counted }
     }
 
     /// Gives the memory of slots that nobody uses back to the device.
@@ -110,41 +121,55 @@ impl<R: Runtime> Slots<R> {
         let mut state = self.lock();
         let idle = std::mem::take(&mut state.free);
         state.made -= idle.len();
+        state.others.clear();
     }
 }
 
-/// A slot in use.
-pub(crate) struct Taken<'a, R: Runtime> {
-    slots: &'a Slots<R>,
-    slot: Option<Slot<R>>,
+impl<R: Runtime> Slot<R> {
+    fn new(runtime: &R) -> GpuResult<Self> {
+        Ok(Self { queue: runtime.queue()?, staging: Growing::default(), buffers: Buffers::default() })
+    }
 }
 
-impl<R: Runtime> Taken<'_, R> {
+/// Slots of sequences that have ended which are kept for the next: three frames of luma and two of chroma.
+const OTHERS: usize = 9;
+
+/// A slot in use.
+pub(crate) struct Taken<R: Runtime> {
+    slots: Arc<Slots<R>>,
+    slot: Option<Slot<R>>,
+    /// One of those that pictures share.
+    counted: bool,
+}
+
+impl<R: Runtime> Taken<R> {
     /// Drops the slot instead of giving it back: after an error its queue may still be at work.
     pub(crate) fn discard(mut self) {
         self.slot = None;
     }
 }
 
-impl<R: Runtime> Deref for Taken<'_, R> {
+impl<R: Runtime> Deref for Taken<R> {
     type Target = Slot<R>;
     fn deref(&self) -> &Slot<R> {
         self.slot.as_ref().unwrap_or_else(|| unreachable!("there until dropped"))
     }
 }
 
-impl<R: Runtime> DerefMut for Taken<'_, R> {
+impl<R: Runtime> DerefMut for Taken<R> {
     fn deref_mut(&mut self) -> &mut Slot<R> {
         self.slot.as_mut().unwrap_or_else(|| unreachable!("there until dropped"))
     }
 }
 
-impl<R: Runtime> Drop for Taken<'_, R> {
+impl<R: Runtime> Drop for Taken<R> {
     fn drop(&mut self) {
         let mut state = self.slots.lock();
-        match self.slot.take() {
-            Some(slot) => state.free.push(slot),
-            None => state.made -= 1,
+        match (self.slot.take(), self.counted) {
+            (Some(slot), true) => state.free.push(slot),
+            (None, true) => state.made -= 1,
+            (Some(slot), false) if state.others.len() < OTHERS => state.others.push(slot),
+            (_, false) => {}
         }
         drop(state);
         self.slots.returned.notify_one();

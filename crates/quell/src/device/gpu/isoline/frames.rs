@@ -11,10 +11,11 @@ use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::transfer::{Kept, Transfer, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
-use crate::device::sequence::{Window, nothing_left};
+use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::isoline::{Map, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::method::Planned;
+use crate::{Control, Error, Plane, Result};
 
 /// What tells the programs of a plan apart: the kernel, and what else it was made for.
 pub(super) type Key = (&'static str, [u32; 4]);
@@ -315,10 +316,8 @@ impl<R: Runtime> Frames<R> {
     }
 
     /// What one of the paper's filters knows about a picture.
-    pub(super) fn map(&mut self, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
-        let copies: Vec<Plane> = planes.iter().map(|p| p.to_plane()).collect();
-        let samples: Vec<Samples<'_>> = copies.iter().map(|p| Samples::F32(p.as_slice())).collect();
-        self.push(&Input { planes: &samples, guide: &[] }, &Control::new())?;
+    pub(in crate::device::gpu) fn map(&mut self, samples: &[Samples<'_>], map: Map) -> Result<Plane> {
+        self.push(&Input { planes: samples, guide: &[] }, &Control::new())?;
         // For any plan there are edges.
         self.exact = samples.first().is_some_and(lines::is_exact);
         let mut out = Plane::zeros(self.plan.width, self.plan.height);
@@ -339,13 +338,13 @@ impl<R: Runtime> Frames<R> {
 
 impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_input(frame)?;
+        Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
         self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e.into()))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_output(to)?;
+        Planned::window(&self.plan).check_output(to)?;
         control.check()?;
         if self.filtered >= self.frames.len() {
             return Err(nothing_left());

@@ -46,8 +46,8 @@ fn maps<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, planes: &[Plane], near: Option<f3
     Map::ALL.map(|map| {
         let mut frames = gpu.isoline_frames(plan).unwrap();
         frames.near = near.unwrap_or(frames.near);
-        let (got, want) =
-            (frames.map(&views(planes), map).unwrap(), reference::map(plan, &views(planes), map));
+        let samples: Vec<Samples<'_>> = planes.iter().map(|p| Samples::F32(p.as_slice())).collect();
+        let (got, want) = (frames.map(&samples, map).unwrap(), reference::map(plan, &views(planes), map));
         got.as_slice().iter().zip(want.as_slice()).filter(|(a, b)| a != b).count()
     })
 }

@@ -17,7 +17,7 @@ use super::clock::{Clock, Times, measure};
 use super::{Gpu, Runtime, Stop};
 use crate::device::{Input, Sequence};
 use crate::isoline::{Map, Plan};
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Result};
 use frames::Frames;
 pub(crate) use frames::Memory;
 
@@ -28,17 +28,17 @@ impl<R: Runtime> Gpu<R> {
         Frames::new(runtime, library, kept, plan).map_err(|e| self.stopped(e))
     }
 
-    /// What a filter knows. The paper's have it at hand; the others are left to the processor.
-    pub(super) fn isoline_known(&self, plan: &Plan, planes: &[PlaneView<'_>], map: Map) -> Result<Plane> {
-        if !plan.variant.is_blind() && map != Map::Edges {
-            return Err(Error::Unsupported(format!(
-                "{}: {} of variant {} are told by the processor only",
-                self.runtime.name(),
-                map.name(),
-                plan.variant.name()
-            )));
+    /// Whether this knows the map. The paper's filters have it at hand; the others are left to the processor.
+    pub(super) fn knows(&self, plan: &Plan, map: Map) -> Result<()> {
+        if plan.variant.is_blind() || map == Map::Edges {
+            return Ok(());
         }
-        self.isoline_frames(plan)?.map(planes, map)
+        Err(Error::Unsupported(format!(
+            "{}: {} of variant {} are told by the processor only",
+            self.runtime.name(),
+            map.name(),
+            plan.variant.name()
+        )))
     }
 
     /// Filters the last but `future` of `frames` again and again.

@@ -24,13 +24,12 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
     let samples: Vec<u8> = (0..20 * 20).map(|i| (i * 7919 % 251) as u8).collect();
     let plan = |variant| Plan::new(&Params::of(variant, 25.0, 1), (20, 20), 255.0, &[25.0]).unwrap();
     let planes = [Samples::U8(&samples)];
-    let timing =
-        gpu.isoline_timed(&plan(Variant::Line), &[Input { planes: &planes, guide: &[] }], 3).unwrap();
+    let timing = gpu.time(&plan(Variant::Line).into(), &[Input { planes: &planes, guide: &[] }], 3).unwrap();
     assert_eq!(timing.total_ms.len(), 3);
     let names: Vec<&str> = timing.stages.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["upload", "pooling", "lines", "restoring"]);
     assert!(timing.device_bytes > 0);
-    assert!(gpu.isoline_timed(&plan(Variant::Line), &[], 3).is_err(), "there is nothing to filter");
+    assert!(gpu.time(&plan(Variant::Line).into(), &[], 3).is_err(), "there is nothing to filter");
 }
 
 macro_rules! suite {

@@ -12,8 +12,9 @@ use crate::device::gpu::device::stopped;
 use crate::device::gpu::library::Library;
 use crate::device::gpu::transfer::{Kept, guide_at, most, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
-use crate::device::sequence::{Window, nothing_left};
+use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::method::Planned;
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
 
@@ -223,13 +224,13 @@ impl<R: Runtime> Frames<R> {
 
 impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_input(frame)?;
+        Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
         self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Window::from(&self.plan).check_output(to)?;
+        Planned::window(&self.plan).check_output(to)?;
         control.check()?;
         if self.filtered >= self.dropped + self.frames.len() {
             return Err(nothing_left());

@@ -31,7 +31,7 @@ fn frame(seed: usize) -> SampleBuffer {
 
 fn pull<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, frames: &[SampleBuffer], together: bool) -> Vec<SampleBuffer> {
     let control = Control::new();
-    let mut sequence = gpu.nlm(plan).unwrap();
+    let mut sequence = gpu.open(&plan.clone().into()).unwrap();
     let mut out = Vec::new();
     let mut next = |sequence: &mut dyn crate::device::Sequence| {
         let mut to = SampleBuffer::new(SampleFormat::F32, SIZE * SIZE);
@@ -60,7 +60,7 @@ pub(crate) fn frames_may_wait<R: Runtime>(gpu: &Gpu<R>) {
 /// Errors say what is wrong, and a sequence that was stopped has not moved on.
 pub(crate) fn wrong_frames_are_refused<R: Runtime>(gpu: &Gpu<R>) {
     let (control, plan) = (Control::new(), plan(0, 0));
-    let mut sequence = gpu.nlm(&plan).unwrap();
+    let mut sequence = gpu.open(&plan.clone().into()).unwrap();
     let mut to = SampleBuffer::new(SampleFormat::F32, SIZE * SIZE);
     let e = sequence.pull(&mut [to.view_mut()], &control).unwrap_err();
     assert!(matches!(e, Error::Shape(_)), "{e}");
@@ -88,7 +88,7 @@ pub(crate) fn planes_may_differ_in_type<R: Runtime>(gpu: &Gpu<R>) {
     let (a, b) = (frame(1), frame(2));
     let floats = |s: &SampleBuffer| s.view().to_floats(1.0);
     let run = |planes: &[Samples<'_>], to: &mut [SamplesMut<'_>]| {
-        let mut sequence = gpu.nlm(&plan).unwrap();
+        let mut sequence = gpu.open(&plan.clone().into()).unwrap();
         sequence.push(&Input { planes, guide: &[] }, &Control::new()).unwrap();
         sequence.pull(to, &Control::new()).unwrap();
     };
@@ -111,12 +111,12 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
     let frames = [frame(1), frame(2)];
     let views = frames.each_ref().map(|f| [f.view()]);
     let inputs = views.each_ref().map(|planes| Input { planes, guide: &[] });
-    let timing = gpu.nlm_timed(&plan(1, 0), &inputs, 3).unwrap();
+    let timing = gpu.time(&plan(1, 0).into(), &inputs, 3).unwrap();
     assert_eq!(timing.total_ms.len(), 3);
     let names: Vec<&str> = timing.stages.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["upload", "ingest", "average"]);
     assert!(timing.device_bytes > 0);
-    assert!(gpu.nlm_timed(&plan(0, 2), &inputs, 3).is_err(), "there is no frame with two behind it");
+    assert!(gpu.time(&plan(0, 2).into(), &inputs, 3).is_err(), "there is no frame with two behind it");
 }
 
 macro_rules! suite {

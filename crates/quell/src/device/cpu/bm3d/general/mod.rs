@@ -176,7 +176,7 @@ fn wiener<const P: usize>(
 mod tests {
     use crate::bm3d::{Params, Plan, Profile};
     use crate::device::cpu::{Cpu, Level};
-    use crate::device::{Backend, DeviceOptions};
+    use crate::device::{DeviceOptions, picture};
     use crate::transform::Transform;
     use crate::{Control, Plane};
 
@@ -195,7 +195,7 @@ mod tests {
         let plan = Plan::new(&params, w, h, &[20.0]).unwrap();
         let run = |level| {
             let cpu = Cpu::new(DeviceOptions { threads: 1, tile: 0, level: Some(level) }).unwrap();
-            cpu.bm3d(&plan, &[plane.view()], &Control::new()).unwrap().remove(0)
+            picture(&cpu, &plan.clone().into(), &[plane.view()], &[], &Control::new()).unwrap().remove(0)
         };
         Level::ALL.into_iter().filter(|&l| l <= Level::detect()).map(run).collect()
     }

@@ -1,0 +1,43 @@
+//! From noise, size and settings to parameters and a plan.
+
+use super::{PARAMETERS, Params, Plan, Profile};
+use crate::method::{Front, Settings, Subject};
+use crate::{ColorMode, Result};
+
+/// The space in which colours are filtered: directions and acceptance are decided on its luma.
+const COLORS: ColorMode = ColorMode::Opp;
+
+/// The parameters for noise of deviation `sigma` on the 0..255 scale. Every variant has its own lengths and thresholds,
+/// so it is looked for first.
+pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels: usize) -> Result<Params> {
+    let over = |params: Params| settings.over("isoline", PARAMETERS, params);
+    let own = profile.params(sigma, channels);
+    let wanted = over(own.clone())?.variant;
+    let base = if wanted == own.variant { own } else { Params::of(wanted, sigma, channels) };
+    let params = over(base)?;
+    params.validate()?;
+    Ok(params)
+}
+
+/// The plan for one plane, or for red, green and blue.
+pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
+    let color = (subject.planes == 3).then_some(COLORS);
+    let gain = color.map_or(vec![1.0], |mode| mode.noise_gain().to_vec());
+    let sigmas: Vec<f32> = gain.iter().map(|g| *g as f32 * subject.sigma * subject.strength).collect();
+    let plan = Plan::new(params, (subject.width, subject.height), subject.white, &sigmas)?;
+    // The paper's filters do not know the noise.
+    let unclip = (!plan.variant.is_blind()).then_some(subject.sigma);
+    Ok(crate::Plan::new(plan, Front { white: subject.white, color, unclip }))
+}
+
+/// The plan for planes of a video, whose noise has these deviations in the units of the samples; the first one decides.
+pub(crate) fn planes(
+    params: &Params,
+    size: (usize, usize),
+    white: f32,
+    sigma: &[f32],
+    strength: f32,
+) -> Result<crate::Plan> {
+    let sigmas: Vec<f32> = sigma.iter().map(|s| s * strength).collect();
+    Ok(Plan::new(params, size, white, &sigmas)?.into())
+}

@@ -1,0 +1,329 @@
+//! A plan of any method: what a device is to compute, from the samples of frames to samples again.
+
+use super::{bm3d, isoline, nlm};
+use crate::ColorMode;
+
+/// What a device is to compute: made and checked once, the same for every device.
+///
+/// ```
+/// use quell::{Plan, nlm};
+/// let nlm = nlm::Plan::new(&nlm::Profile::Fast.params(20.0, 1), (640, 480), 1, 0, 255.0, 20.0)?;
+/// let plan = Plan::from(nlm);
+/// assert_eq!((plan.window().width, plan.window().planes), (640, 1));
+/// # Ok::<(), quell::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    work: Work,
+    front: Front,
+}
+
+/// What is done to the channels of frames.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Work {
+    /// BM3D, on the 0..255 scale.
+    Bm3d(bm3d::Plan),
+    /// NL-means, in the units of the samples, as the others.
+    Nlm(nlm::Plan),
+    /// An isoline filter.
+    Isoline(Box<isoline::Plan>),
+    /// What an isoline filter knows about a picture, as one plane.
+    Map(Box<isoline::Plan>, isoline::Map),
+}
+
+/// How samples become channels, and results samples again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Front {
+    /// The sample value of white; integers are clipped to it.
+    pub white: f32,
+    /// The planes are red, green and blue, and are filtered in this space: all three channels of it, only the first
+    /// ([`ColorMode::Luma`]), or one by one ([`ColorMode::Independent`]). `None`: the planes are the channels.
+    pub color: Option<ColorMode>,
+    /// What clipping at black and white did to noise of this deviation is undone.
+    pub unclip: Option<f32>,
+}
+
+/// What goes into the work on a frame and comes out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Window {
+    /// Columns of every plane.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Planes that go in.
+    pub planes: usize,
+    /// Planes beside them that patches are compared on.
+    pub guides: usize,
+    /// Planes that come out.
+    pub results: usize,
+    /// Frames before one that its result depends on.
+    pub past: usize,
+    /// Frames after it.
+    pub future: usize,
+}
+
+/// What the plan of every method can tell.
+pub(crate) trait Planned {
+    /// Channels in and out, and frames around.
+    fn window(&self) -> Window;
+
+    /// Pixels around a pixel, in rows and columns, that its result depends on.
+    fn halo(&self) -> usize;
+
+    /// Rows that a part of a picture is to begin at multiples of, so that all that lies on a grid is where it is in the
+    /// whole.
+    fn row_grid(&self) -> usize {
+        1
+    }
+
+    /// What samples are multiplied by, where white is this.
+    fn scale(&self, white: f32) -> f32 {
+        let _ = white;
+        1.0
+    }
+
+    /// Whether floats that are whole numbers had better be sent as bytes: devices have a quicker way for those.
+    fn likes_bytes(&self) -> bool {
+        false
+    }
+
+    /// The same for a picture of another height.
+    fn set_height(&mut self, rows: usize);
+}
+
+impl Work {
+    fn planned(&self) -> &dyn Planned {
+        match self {
+            Self::Bm3d(plan) => plan,
+            Self::Nlm(plan) => plan,
+            Self::Isoline(plan) | Self::Map(plan, _) => &**plan,
+        }
+    }
+
+    fn planned_mut(&mut self) -> &mut dyn Planned {
+        match self {
+            Self::Bm3d(plan) => plan,
+            Self::Nlm(plan) => plan,
+            Self::Isoline(plan) | Self::Map(plan, _) => &mut **plan,
+        }
+    }
+
+    /// Channels in and out, and frames around.
+    pub fn window(&self) -> Window {
+        let window = self.planned().window();
+        match self {
+            // Of one picture, whatever the filter would look at.
+            Self::Map(..) => Window { results: 1, past: 0, future: 0, ..window },
+            _ => window,
+        }
+    }
+}
+
+impl Plan {
+    /// Work on the channels that a front makes of samples.
+    pub fn new(work: impl Into<Work>, front: Front) -> Self {
+        Self { work: work.into(), front }
+    }
+
+    /// What is done to the channels.
+    pub fn work(&self) -> &Work {
+        &self.work
+    }
+
+    /// How samples become channels.
+    pub fn front(&self) -> &Front {
+        &self.front
+    }
+
+    /// Planes in and out, and frames around.
+    pub fn window(&self) -> Window {
+        let window = self.work.window();
+        let color = |channels| if self.front.color.is_some() { 3 } else { channels };
+        match self.work {
+            Work::Map(..) => Window { planes: color(window.planes), ..window },
+            _ => Window { planes: color(window.planes), results: color(window.results), ..window },
+        }
+    }
+
+    /// Pixels around a pixel, in rows and columns, that its result depends on.
+    pub fn halo(&self) -> usize {
+        self.work.planned().halo()
+    }
+
+    /// What samples are multiplied by before anything else.
+    pub(crate) fn scale(&self) -> f32 {
+        self.work.planned().scale(self.front.white)
+    }
+
+    /// Whether floats that are whole numbers had better be sent as bytes.
+    pub(crate) fn likes_bytes(&self) -> bool {
+        self.front.white == 255.0 && self.work.planned().likes_bytes()
+    }
+
+    /// Where parts of the picture may begin.
+    pub(crate) fn row_grid(&self) -> usize {
+        self.work.planned().row_grid()
+    }
+
+    /// The same for some rows of the picture.
+    pub(crate) fn with_height(&self, rows: usize) -> Self {
+        let mut plan = self.clone();
+        plan.work.planned_mut().set_height(rows);
+        plan
+    }
+
+    /// The same with another front.
+    pub(crate) fn with_front(&self, front: Front) -> Self {
+        Self { work: self.work.clone(), front }
+    }
+}
+
+impl From<bm3d::Plan> for Work {
+    fn from(plan: bm3d::Plan) -> Self {
+        Self::Bm3d(plan)
+    }
+}
+
+impl From<nlm::Plan> for Work {
+    fn from(plan: nlm::Plan) -> Self {
+        Self::Nlm(plan)
+    }
+}
+
+impl From<isoline::Plan> for Work {
+    fn from(plan: isoline::Plan) -> Self {
+        Self::Isoline(Box::new(plan))
+    }
+}
+
+/// The planes are the channels.
+impl<W: Into<Work>> From<W> for Plan {
+    fn from(work: W) -> Self {
+        let work = work.into();
+        let white = match &work {
+            Work::Bm3d(_) => 255.0,
+            Work::Nlm(plan) => plan.white,
+            Work::Isoline(plan) | Work::Map(plan, _) => plan.white,
+        };
+        Self::new(work, Front::channels(white))
+    }
+}
+
+impl Front {
+    /// The planes are the channels.
+    pub fn channels(white: f32) -> Self {
+        Self { white, color: None, unclip: None }
+    }
+}
+
+impl Planned for bm3d::Plan {
+    fn window(&self) -> Window {
+        let channels = self.channels();
+        let (width, height) = (self.width, self.height);
+        Window { width, height, planes: channels, guides: 0, results: channels, past: 0, future: 0 }
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    /// Every pass has a row of reference patches there.
+    fn row_grid(&self) -> usize {
+        self.passes.iter().map(|p| p.step).fold(1, lcm)
+    }
+
+    fn scale(&self, white: f32) -> f32 {
+        255.0 / white
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+    }
+}
+
+impl Planned for nlm::Plan {
+    fn window(&self) -> Window {
+        let Self { width, height, channels, guides, past, future, .. } = *self;
+        Window { width, height, planes: channels, guides, results: channels, past, future }
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    fn likes_bytes(&self) -> bool {
+        true
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+    }
+}
+
+impl Planned for isoline::Plan {
+    fn window(&self) -> Window {
+        let (&Self { width, height, past, future, .. }, channels) = (self, self.channels());
+        Window { width, height, planes: channels, guides: 0, results: channels, past, future }
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    /// Cells and blocks begin there.
+    fn row_grid(&self) -> usize {
+        let cells = [self.restore.square.cell, self.pilot_restore.square.cell];
+        cells.into_iter().fold(isoline::Averaging::BLOCK, lcm)
+    }
+
+    fn likes_bytes(&self) -> bool {
+        true
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+    }
+}
+
+fn lcm(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_three_planes_whatever_the_channels() {
+        let one = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 40, 30, &[20.0]).unwrap();
+        let plan = Plan::from(one.clone());
+        assert_eq!((plan.window().planes, plan.window().results, plan.scale()), (1, 1, 1.0));
+        let front = Front { white: 1023.0, color: Some(ColorMode::Luma), unclip: None };
+        let plan = Plan::new(one, front);
+        assert_eq!((plan.window().planes, plan.window().results, plan.work().window().planes), (3, 3, 1));
+        assert_eq!((plan.scale(), plan.with_height(7).window().height), (255.0 / 1023.0, 7));
+    }
+
+    #[test]
+    fn a_map_is_one_plane_of_one_frame() {
+        let params = isoline::Params { past: 2, future: 1, ..isoline::Profile::Normal.params(20.0, 3) };
+        let plan = isoline::Plan::new(&params, (40, 30), 255.0, &[20.0; 3]).unwrap();
+        assert_eq!(
+            (Plan::from(plan.clone()).window().past, Plan::from(plan.clone()).row_grid() % 16),
+            (2, 0)
+        );
+        let map = Plan::from(Work::Map(Box::new(plan), isoline::Map::Directions)).window();
+        assert_eq!((map.planes, map.results, map.past, map.future), (3, 1, 0, 0));
+    }
+
+    #[test]
+    fn grids_of_both_passes_meet() {
+        assert_eq!([lcm(3, 2), lcm(8, 6), lcm(4, 4), lcm(1, 7)], [6, 24, 4, 7]);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod builder;
 mod map;
+mod parts;
 mod samples;
 
 use std::sync::Arc;

@@ -249,6 +249,10 @@ impl Runtime for Emulator {
         Ok(())
     }
 
+    fn wait(&self, (): &()) -> GpuResult<()> {
+        Ok(())
+    }
+
     fn mark(&self, (): &()) -> GpuResult<()> {
         Ok(())
     }

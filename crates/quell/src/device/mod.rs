@@ -19,6 +19,7 @@ mod info;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod restart;
+mod ring;
 mod samples;
 mod sequence;
 mod singly;

@@ -1,9 +1,10 @@
 //! A video that goes on with the next device when one fails.
 
-use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::failover::Devices;
+use super::ring::Ring;
 use super::singly::Kept;
 use super::{DeviceSamples, Input, SampleBuffer, SampleFormat, SamplesMut, Sequence};
 use crate::{Control, Error, Plan, Result};
@@ -14,26 +15,25 @@ pub(super) struct Restarting {
     plan: Plan,
     /// Which device, unless it is the processor, and the sequence on it.
     running: (Option<usize>, Box<dyn Sequence>),
-    kept: VecDeque<Kept>,
-    /// How many of the kept frames have come out.
-    pulled: usize,
-    /// Frames that are needed no more: memory for the next.
-    spare: Vec<Kept>,
+    kept: Ring<Kept>,
+    /// The types of the results.
+    formats: Vec<SampleFormat>,
 }
 
 impl Restarting {
     pub(super) fn new(devices: Arc<Devices>, plan: &Plan) -> Result<Self> {
         let (running, plan) = (devices.start(plan)?, plan.clone());
-        Ok(Self { devices, plan, running, kept: VecDeque::new(), pulled: 0, spare: Vec::new() })
+        let kept = Ring::new(plan.window().past, plan.window().future);
+        Ok(Self { devices, plan, running, kept, formats: Vec::new() })
     }
 
-    /// Whether the work has to be done again, on the next device, which has been given the first `frames` that are kept.
-    fn again(&mut self, done: &Result<()>, frames: usize, control: &Control) -> Result<bool> {
+    /// Whether the work has to be done again, on the next device, which has been given these frames.
+    fn again(&mut self, done: &Result<()>, frames: Range<usize>, control: &Control) -> Result<bool> {
         let (Err(e @ Error::Device { .. }), Some(number)) = (done, self.running.0) else { return Ok(false) };
         self.devices.leave(number, e);
         loop {
             self.running = self.devices.start(&self.plan)?;
-            match (self.replay(frames, control), self.running.0) {
+            match (self.replay(frames.clone(), control), self.running.0) {
                 (Err(e @ Error::Device { .. }), Some(number)) => self.devices.leave(number, &e),
                 (replayed, _) => return replayed.map(|()| true),
             }
@@ -41,64 +41,62 @@ impl Restarting {
     }
 
     /// Gives a new device what the old one had, in the same order; what has come out before is thrown away.
-    fn replay(&mut self, frames: usize, control: &Control) -> Result<()> {
-        let sequence = &mut *self.running.1;
-        let window = self.plan.window();
-        let mut waste =
-            vec![SampleBuffer::new(SampleFormat::F32, window.width * window.height); window.results];
+    fn replay(&mut self, frames: Range<usize>, control: &Control) -> Result<()> {
+        let (sequence, window) = (&mut *self.running.1, self.plan.window());
+        let room = |&format| SampleBuffer::new(format, window.width * window.height);
+        let mut waste: Vec<SampleBuffer> = self.formats.iter().map(room).collect();
         let mut pull = |sequence: &mut dyn Sequence| {
             let mut to: Vec<SamplesMut<'_>> = waste.iter_mut().map(SampleBuffer::view_mut).collect();
             sequence.pull(&mut to, control)
         };
-        let mut out = 0;
-        for (i, frame) in self.kept.iter().take(frames).enumerate() {
-            frame.with(|frame| sequence.push(frame, control))?;
-            if i >= window.future && out < self.pulled {
+        let (mut out, next) = (frames.start, self.kept.turn());
+        for t in frames.clone() {
+            let Some(kept) = self.kept.get(t) else { continue };
+            kept.with(|frame| sequence.push(frame, control))?;
+            if t >= frames.start + window.future && out < next {
                 pull(sequence)?;
                 out += 1;
             }
         }
-        (out..self.pulled).try_for_each(|_| pull(sequence))
+        (out..next).try_for_each(|_| pull(sequence))
     }
 }
 
 impl Sequence for Restarting {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        let before = self.kept.len();
+        let before = self.kept.numbers();
         // The processor is the last: there is nothing to begin again on.
         if self.running.0.is_some() {
-            let mut kept = self.spare.pop().unwrap_or_default();
+            let mut kept = self.kept.room().unwrap_or_default();
             kept.keep(frame);
-            self.kept.push_back(kept);
+            self.kept.push(kept);
         }
         loop {
             let done = self.running.1.push(frame, control);
-            if !self.again(&done, before, control)? {
+            if !self.again(&done, before.clone(), control)? {
                 return done;
             }
         }
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.formats = to.iter().map(SamplesMut::format).collect();
         loop {
             let done = self.running.1.pull(to, control);
-            if self.again(&done, self.kept.len(), control)? {
+            if self.again(&done, self.kept.numbers(), control)? {
                 continue;
             }
-            self.pulled += 1;
-            while self.pulled > self.plan.window().past {
-                self.spare.extend(self.kept.pop_front());
-                self.pulled -= 1;
-            }
+            self.kept.advance();
             return done;
         }
     }
 
     /// Nothing has to be kept: who calls has the frame.
     fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        let none = self.kept.turn()..self.kept.turn();
         loop {
             let done = self.running.1.frame(frame, to, control);
-            if !self.again(&done, 0, control)? {
+            if !self.again(&done, none.clone(), control)? {
                 return done;
             }
         }

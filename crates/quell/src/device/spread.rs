@@ -1,13 +1,13 @@
 //! `cuda:all`: several devices of a kind share the frames of a batch or a video, and the rows of a large picture.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::{
     Backend, Caps, DeviceInfo, Input, Probe, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence,
     Timing, nothing_left,
 };
+use crate::method::Part;
 use crate::{Control, Error, Plan, Result};
 
 /// A picture is cut only where each device gets at least this many times the halo in rows of its own: the halo is
@@ -173,18 +173,18 @@ fn parts(plan: &Plan) -> usize {
 
 /// The rows of every frame shared between devices.
 struct Bands {
-    parts: Vec<(Band, Box<dyn Sequence>)>,
+    parts: Vec<(Part, Box<dyn Sequence>)>,
     plan: Plan,
 }
 
 impl Bands {
     fn open<'a>(plan: &Plan, devices: impl ExactSizeIterator<Item = &'a dyn Backend>) -> Result<Self> {
-        let bands = bands(plan, devices.len());
-        let open = |(band, device): (Band, &dyn Backend)| {
-            let part = device.open(&plan.with_height(band.read.len()))?;
-            Ok((band, part))
+        let parts = plan.cut(devices.len(), plan.halo()).into_iter();
+        let open = |(part, device): (Part, &dyn Backend)| {
+            let sequence = device.open(&plan.of(&part))?;
+            Ok((part, sequence))
         };
-        let parts = bands.into_iter().zip(devices).map(open).collect::<Result<_>>()?;
+        let parts = parts.zip(devices).map(open).collect::<Result<_>>()?;
         Ok(Self { parts, plan: plan.clone() })
     }
 
@@ -192,8 +192,8 @@ impl Bands {
     fn each<T: Send>(
         &mut self,
         control: &Control,
-        work: impl Fn(&Band, &mut dyn Sequence, &Control) -> Result<T> + Sync,
-    ) -> Result<Vec<(Band, T)>> {
+        work: impl Fn(&Part, &mut dyn Sequence, &Control) -> Result<T> + Sync,
+    ) -> Result<Vec<(Part, T)>> {
         let controls = control.parallel(self.parts.len());
         std::thread::scope(|scope| {
             let work = &work;
@@ -214,7 +214,7 @@ impl Bands {
         &mut self,
         to: &mut [SamplesMut<'_>],
         control: &Control,
-        work: impl Fn(&Band, &mut dyn Sequence, &mut [SamplesMut<'_>], &Control) -> Result<()> + Sync,
+        work: impl Fn(&Part, &mut dyn Sequence, &mut [SamplesMut<'_>], &Control) -> Result<()> + Sync,
     ) -> Result<()> {
         self.plan.window().check_output(to)?;
         let formats: Vec<SampleFormat> = to.iter().map(SamplesMut::format).collect();
@@ -244,7 +244,7 @@ impl Sequence for Bands {
             return whole.push(frame, control);
         }
         self.each(control, |band, part, control| {
-            band.of(frame, window.width, |rows| part.push(rows, control))
+            rows_of(band, frame, window.width, |rows| part.push(rows, control))
         })?;
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Sequence for Bands {
             return whole.frame(frame, to, control);
         }
         self.filter(to, control, |band, part, to, control| {
-            band.of(frame, window.width, |rows| part.frame(rows, to, control))
+            rows_of(band, frame, window.width, |rows| part.frame(rows, to, control))
         })
     }
 }
@@ -272,42 +272,12 @@ fn crashed() -> Error {
     Error::Device { device: "all".into(), reason: "a worker thread ended unexpectedly".into() }
 }
 
-/// Rows of a picture that are computed on their own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Band {
-    /// The rows that the device gets: the halo is around those it delivers.
-    read: Range<usize>,
-    /// The rows that it delivers.
-    write: Range<usize>,
-}
-
-impl Band {
-    /// What it delivers, counted from the first row that it reads.
-    fn kept(&self) -> Range<usize> {
-        self.write.start - self.read.start..self.write.end - self.read.start
-    }
-
-    /// Does something with the rows that it reads.
-    fn of<T>(&self, frame: &Input<'_>, width: usize, work: impl FnOnce(&Input<'_>) -> T) -> T {
-        let rows = self.read.start * width..self.read.end * width;
-        let [planes, guide] = [frame.planes, frame.guide]
-            .map(|all| all.iter().map(|s| s.part(rows.clone())).collect::<Vec<Samples<'_>>>());
-        work(&Input { planes: &planes, guide: &guide })
-    }
-}
-
-/// Cuts a picture into bands of nearly equal height. A band begins where the plan allows, so that what lies on a grid is
-/// where it is in the whole picture; nothing beyond the halo matters to what it delivers.
-fn bands(plan: &Plan, count: usize) -> Vec<Band> {
-    let (unit, halo, height) = (plan.row_grid(), plan.halo(), plan.window().height);
-    let cut = |i: usize| if i == count { height } else { i * height / count / unit * unit };
-    (0..count)
-        .map(|i| {
-            let write = cut(i)..cut(i + 1);
-            let read = write.start.saturating_sub(halo) / unit * unit..(write.end + halo).min(height);
-            Band { read, write }
-        })
-        .collect()
+/// Does something with the rows of a frame that a part of it reads.
+fn rows_of<T>(band: &Part, frame: &Input<'_>, width: usize, work: impl FnOnce(&Input<'_>) -> T) -> T {
+    let rows = band.read.start * width..band.read.end * width;
+    let [planes, guide] = [frame.planes, frame.guide]
+        .map(|all| all.iter().map(|s| s.part(rows.clone())).collect::<Vec<Samples<'_>>>());
+    work(&Input { planes: &planes, guide: &guide })
 }
 
 #[cfg(test)]
@@ -352,7 +322,7 @@ mod tests {
     fn bands_cover_the_picture_and_begin_on_the_grid() {
         for (height, steps, count) in [(501, [3, 2], 3), (64, [8, 6], 2), (97, [5, 7], 1), (400, [3, 3], 5)] {
             let plan = plan(40, height, steps, 1);
-            let bands = bands(&plan, count);
+            let bands = plan.cut(count, plan.halo());
             assert_eq!(bands.len(), count);
             let mut row = 0;
             for band in &bands {

@@ -1,5 +1,7 @@
 //! A plan of any method: what a device is to compute, from the samples of frames to samples again.
 
+use std::ops::Range;
+
 use super::{bm3d, isoline, nlm};
 use crate::ColorMode;
 
@@ -16,6 +18,36 @@ use crate::ColorMode;
 pub struct Plan {
     work: Work,
     front: Front,
+    /// Some rows of the picture, if not all.
+    part: Option<Part>,
+}
+
+/// Some rows of a picture that are filtered without the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Rows of the whole picture.
+    pub(crate) height: usize,
+    /// The rows that are given.
+    pub(crate) read: Range<usize>,
+    /// The rows of them that are wanted: what becomes of the others is undefined.
+    pub(crate) write: Range<usize>,
+}
+
+impl Part {
+    /// The rows of the picture that have to be given.
+    pub fn read(&self) -> Range<usize> {
+        self.read.clone()
+    }
+
+    /// The rows of the picture that are wanted.
+    pub fn write(&self) -> Range<usize> {
+        self.write.clone()
+    }
+
+    /// The same, counted from the first row that is given.
+    pub fn kept(&self) -> Range<usize> {
+        self.write.start - self.read.start..self.write.end - self.read.start
+    }
 }
 
 /// What is done to the channels of frames.
@@ -78,6 +110,11 @@ pub(crate) trait Planned {
         1
     }
 
+    /// Rows that devices work on together beyond the halo, so that sums are added up in the order of the whole picture.
+    fn unit_rows(&self) -> usize {
+        0
+    }
+
     /// What samples are multiplied by, where white is this.
     fn scale(&self, white: f32) -> f32 {
         let _ = white;
@@ -124,7 +161,7 @@ impl Work {
 impl Plan {
     /// Work on the channels that a front makes of samples.
     pub fn new(work: impl Into<Work>, front: Front) -> Self {
-        Self { work: work.into(), front }
+        Self { work: work.into(), front, part: None }
     }
 
     /// What is done to the channels.
@@ -162,21 +199,56 @@ impl Plan {
         self.front.white == 255.0 && self.work.planned().likes_bytes()
     }
 
-    /// Where parts of the picture may begin.
-    pub(crate) fn row_grid(&self) -> usize {
-        self.work.planned().row_grid()
+    /// Rows around a part that have to be given with it.
+    fn margin(&self) -> usize {
+        self.work.planned().halo().saturating_add(self.work.planned().unit_rows())
     }
 
-    /// The same for some rows of the picture.
-    pub(crate) fn with_height(&self, rows: usize) -> Self {
+    /// Cuts the picture into parts of about `rows` rows, from the top. A part begins where the plan allows, so that all
+    /// that lies on a grid is where it is in the whole picture, and reads as far around as results depend on.
+    ///
+    /// ```
+    /// use quell::{Plan, bm3d};
+    /// let plan: Plan = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 64, 1000, &[20.0])?.into();
+    /// let parts = plan.parts(400);
+    /// assert_eq!(parts.iter().map(|p| p.write().len()).sum::<usize>(), 1000);
+    /// assert!(parts[1].read().start < parts[1].write().start);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn parts(&self, rows: usize) -> Vec<Part> {
+        let height = self.window().height;
+        self.cut(height.div_ceil(rows.max(1)), self.margin())
+    }
+
+    /// Cuts the picture into `count` parts of nearly equal height that read `margin` rows around.
+    pub(crate) fn cut(&self, count: usize, margin: usize) -> Vec<Part> {
+        let (grid, height) = (self.work.planned().row_grid(), self.window().height);
+        let at = |i: usize| if i == count { height } else { i * height / count / grid * grid };
+        let writes = (0..count).map(|i| at(i)..at(i + 1)).filter(|w| !w.is_empty());
+        let part = |write: Range<usize>| {
+            let first = write.start.saturating_sub(margin) / grid * grid;
+            Part { height, read: first..(write.end + margin).min(height), write }
+        };
+        writes.map(part).collect()
+    }
+
+    /// The plan for some rows of the picture.
+    #[must_use]
+    pub fn of(&self, part: &Part) -> Self {
         let mut plan = self.clone();
-        plan.work.planned_mut().set_height(rows);
+        plan.work.planned_mut().set_height(part.read.len());
+        plan.part = Some(part.clone());
         plan
+    }
+
+    /// Which rows these are, if not all.
+    pub(crate) fn part(&self) -> Option<&Part> {
+        self.part.as_ref()
     }
 
     /// The same with another front.
     pub(crate) fn with_front(&self, front: Front) -> Self {
-        Self { work: self.work.clone(), front }
+        Self { work: self.work.clone(), front, part: self.part.clone() }
     }
 }
 
@@ -232,6 +304,10 @@ impl Planned for bm3d::Plan {
     /// Every pass has a row of reference patches there.
     fn row_grid(&self) -> usize {
         self.passes.iter().map(|p| p.step).fold(1, lcm)
+    }
+
+    fn unit_rows(&self) -> usize {
+        self.passes.len() * Self::UNIT_ROWS
     }
 
     fn scale(&self, white: f32) -> f32 {
@@ -307,17 +383,16 @@ mod tests {
         let front = Front { white: 1023.0, color: Some(ColorMode::Luma), unclip: None };
         let plan = Plan::new(one, front);
         assert_eq!((plan.window().planes, plan.window().results, plan.work().window().planes), (3, 3, 1));
-        assert_eq!((plan.scale(), plan.with_height(7).window().height), (255.0 / 1023.0, 7));
+        assert_eq!(plan.scale(), 255.0 / 1023.0);
+        let parts = plan.parts(9);
+        assert_eq!((parts.len(), plan.of(&parts[0]).window().height), (4, parts[0].read().len()));
     }
 
     #[test]
     fn a_map_is_one_plane_of_one_frame() {
         let params = isoline::Params { past: 2, future: 1, ..isoline::Profile::Normal.params(20.0, 3) };
         let plan = isoline::Plan::new(&params, (40, 30), 255.0, &[20.0; 3]).unwrap();
-        assert_eq!(
-            (Plan::from(plan.clone()).window().past, Plan::from(plan.clone()).row_grid() % 16),
-            (2, 0)
-        );
+        assert_eq!((Plan::from(plan.clone()).window().past, plan.row_grid() % 16), (2, 0));
         let map = Plan::from(Work::Map(Box::new(plan), isoline::Map::Directions)).window();
         assert_eq!((map.planes, map.results, map.past, map.future), (3, 1, 0, 0));
     }

@@ -13,6 +13,7 @@ mod isoline;
 mod isoline_frames;
 mod matching;
 mod parameters;
+mod parts;
 mod properties;
 mod samples;
 mod scale;

@@ -66,7 +66,7 @@ impl Backend for Cpu {
             Work::Bm3d(_) | Work::Map(..) => front::Takes::Floats,
             Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
         };
-        front::open(plan, takes, |plan| self.channels(plan.work()))
+        front::open(plan, takes, |plan| self.channels(plan))
     }
 
     fn probe(&self) -> Option<&dyn Probe> {
@@ -76,12 +76,12 @@ impl Backend for Cpu {
 
 impl Cpu {
     /// Puts work on channels to work.
-    fn channels(&self, work: &Work) -> Result<Box<dyn Sequence>> {
-        let (cpu, window) = (self.clone(), work.window());
-        Ok(match work.clone() {
+    fn channels(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
+        let (cpu, window, part) = (self.clone(), plan.work().window(), plan.part().cloned());
+        Ok(match plan.work().clone() {
             Work::Bm3d(plan) => Box::new(Singly::new(window, move |frame, to, control| {
                 let views = views(window, frame.planes)?;
-                let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, &views, control))?;
+                let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, part.as_ref(), &views, control))?;
                 store(&out, to);
                 Ok(())
             })),

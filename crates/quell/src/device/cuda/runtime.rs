@@ -306,6 +306,12 @@ impl Runtime for CudaRuntime {
         check("cuStreamSynchronize", 0, unsafe { sys::cuStreamSynchronize(queue.handle) })
     }
 
+    fn wait(&self, event: &Event) -> GpuResult<()> {
+        self.context.enter()?;
+        // SAFETY: the event exists.
+        check("cuEventSynchronize", 0, unsafe { sys::cuEventSynchronize(event.handle) })
+    }
+
     fn mark(&self, queue: &Queue) -> GpuResult<Event> {
         self.context.enter()?;
         let mut handle: CUevent = ptr::null_mut();

@@ -197,7 +197,10 @@ pub(crate) trait Runtime: Send + Sync + Sized + 'static {
     /// Waits for everything in the queue.
     fn finish(&self, queue: &Self::Queue) -> GpuResult<()>;
 
-    /// Marks a point in the queue.
+    /// Waits until a point in a queue has been passed.
+    fn wait(&self, event: &Self::Event) -> GpuResult<()>;
+
+    /// Marks a point in the queue, and sees to it that what is before it is worked on.
     fn mark(&self, queue: &Self::Queue) -> GpuResult<Self::Event>;
     /// Milliseconds between two points that have both been passed.
     fn elapsed(&self, from: &Self::Event, to: &Self::Event) -> GpuResult<f32>;

@@ -1,41 +1,55 @@
 //! The way of samples to a device and back, for methods that work on sequences of frames, and what such a sequence
 //! occupies, kept for the next one: page-locked memory takes longer to get than a frame to filter.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::growing::Growing;
-use super::{GpuResult, Runtime};
+use super::{GpuError, GpuResult, Runtime};
 use crate::device::{SampleFormat, Samples, SamplesMut};
 
 /// Frames of more bytes than this are copied by a thread for each plane: that takes longer than the kernels.
 const LARGE: usize = 4 << 20;
 
-/// A queue, and memory of the host and of the device for one frame on its way.
+/// A queue, and memory of the host and of the device for frames on their way.
 pub(crate) struct Transfer<R: Runtime> {
     pub(crate) queue: R::Queue,
-    /// On its way to the device.
-    up: Growing<R::Staging>,
-    /// On its way back.
-    down: Growing<R::Staging>,
+    /// Frames on their way to the device: one is copied by the device while the next is copied by the host.
+    up: [Staged<R>; 2],
+    /// Results on their way back, the oldest first.
+    coming: VecDeque<Coming<R>>,
+    /// Host memory for the next ones.
+    down: Vec<Growing<R::Staging>>,
     /// Samples as they were sent, guide planes behind the others.
     pub(crate) samples: Growing<R::Buffer>,
     /// The result.
     pub(crate) out: Growing<R::Buffer>,
-    /// The host memory of the last frame is still being read.
-    busy: bool,
+}
+
+/// Host memory, and the point at which the device has read it.
+struct Staged<R: Runtime> {
+    staging: Growing<R::Staging>,
+    read: Option<R::Event>,
+}
+
+/// A result on its way: it is there when `there` has been passed.
+struct Coming<R: Runtime> {
+    staging: Growing<R::Staging>,
+    there: R::Event,
+    format: SampleFormat,
 }
 
 impl<R: Runtime> Transfer<R> {
     pub(crate) fn new(runtime: &R) -> GpuResult<Self> {
         Ok(Self {
             queue: runtime.queue()?,
-            up: Growing::default(),
-            down: Growing::default(),
+            up: [0; 2].map(|_| Staged { staging: Growing::default(), read: None }),
+            coming: VecDeque::new(),
+            down: Vec::new(),
             samples: Growing::default(),
             out: Growing::default(),
-            busy: false,
         })
     }
 
@@ -55,10 +69,12 @@ impl<R: Runtime> Transfer<R> {
         let pixels = planes.first().map_or(0, Samples::len);
         let guide_at = guide_at(planes.len(), pixels, format);
         let bytes = guide_at + 4 * guide.len() * pixels;
-        if std::mem::take(&mut self.busy) {
-            runtime.finish(&self.queue)?;
+        self.up.swap(0, 1);
+        let Staged { staging, read } = &mut self.up[0];
+        if let Some(event) = read.take() {
+            runtime.wait(&event)?;
         }
-        let staging = self.up.get(bytes, |n| runtime.staging(n))?;
+        let staging = staging.get(bytes, |n| runtime.staging(n))?;
         let (to_planes, to_guide) = staging.split_at_mut(guide_at);
         let planes = to_planes.chunks_exact_mut(pixels * format.bytes()).zip(planes);
         let planes = planes.map(|(to, from)| (to, from, format));
@@ -72,29 +88,43 @@ impl<R: Runtime> Transfer<R> {
         }
         let samples = self.samples.get(bytes, |n| runtime.alloc(n))?;
         runtime.write(&self.queue, samples, staging, bytes)?;
-        self.busy = true;
+        *read = Some(runtime.mark(&self.queue)?);
         Ok(())
     }
 
-    /// Waits for the result, which is of this type, and stores it.
-    pub(crate) fn fetch(
-        &mut self,
-        runtime: &R,
-        to: &mut [SamplesMut<'_>],
-        format: SampleFormat,
-        white: f32,
-    ) -> GpuResult<()> {
-        let plane = to.first().map_or(0, |to| to.len()) * format.bytes();
-        let bytes = to.len() * plane;
+    /// Has the result, which is of this type and takes so many bytes, come to the host when it is there.
+    pub(crate) fn call(&mut self, runtime: &R, bytes: usize, format: SampleFormat) -> GpuResult<()> {
         let out = self.out.get(bytes, |n| runtime.alloc(n))?;
-        let down = self.down.get(bytes, |n| runtime.staging(n))?;
-        runtime.read(&self.queue, down, out, bytes)?;
-        runtime.finish(&self.queue)?;
-        self.busy = false;
-        for (to, from) in to.iter_mut().zip(down.chunks_exact(plane)) {
+        let mut staging = self.down.pop().unwrap_or_default();
+        runtime.read(&self.queue, staging.get(bytes, |n| runtime.staging(n))?, out, bytes)?;
+        let there = runtime.mark(&self.queue)?;
+        self.coming.push_back(Coming { staging, there, format });
+        Ok(())
+    }
+
+    /// The type of the oldest result that was called.
+    pub(crate) fn called(&self) -> Option<SampleFormat> {
+        self.coming.front().map(|coming| coming.format)
+    }
+
+    /// Waits for the oldest result that was called, and stores it.
+    pub(crate) fn fetch(&mut self, runtime: &R, to: &mut [SamplesMut<'_>], white: f32) -> GpuResult<()> {
+        let Some(Coming { mut staging, there, format }) = self.coming.pop_front() else {
+            return Err(GpuError::Driver { call: "fetch", reason: "no result was called".into() });
+        };
+        runtime.wait(&there)?;
+        let plane = to.first().map_or(0, |to| to.len()) * format.bytes();
+        let down = staging.get(to.len() * plane, |n| runtime.staging(n))?;
+        for (to, from) in to.iter_mut().zip(down.chunks_exact(plane.max(1))) {
             copy_out(to, from, format, white);
         }
+        self.down.push(staging);
         Ok(())
+    }
+
+    /// Forgets results that nobody will fetch; the queue must have been finished.
+    pub(crate) fn forget(&mut self) {
+        self.down.extend(self.coming.drain(..).map(|coming| coming.staging));
     }
 }
 

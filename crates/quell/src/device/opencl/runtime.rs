@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cl3::command_queue as queue;
 use cl3::error_codes::{ClError, DLOPEN_FUNCTION_NOT_AVAILABLE};
+use cl3::event;
 use cl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE};
 use cl3::types::{CL_FALSE, CL_TRUE, cl_event, cl_int, cl_mem};
 use opencl3::device::Device;
@@ -452,11 +453,17 @@ impl Runtime for OpenClRuntime {
         queue::finish(queue.0).map_err(failed("clFinish"))
     }
 
+    fn wait(&self, event: &Event) -> GpuResult<()> {
+        event::wait_for_events(&[event.0]).map_err(failed("clWaitForEvents"))
+    }
+
     fn mark(&self, queue: &Queue) -> GpuResult<Event> {
         // SAFETY: there is no list of events to wait for.
-        unsafe { queue::enqueue_marker_with_wait_list(queue.0, 0, ptr::null()) }
+        let event = unsafe { queue::enqueue_marker_with_wait_list(queue.0, 0, ptr::null()) }
             .map(Event)
-            .map_err(failed("clEnqueueMarkerWithWaitList"))
+            .map_err(failed("clEnqueueMarkerWithWaitList"))?;
+        queue::flush(queue.0).map_err(failed("clFlush"))?;
+        Ok(event)
     }
 
     fn elapsed(&self, from: &Event, to: &Event) -> GpuResult<f32> {

@@ -183,6 +183,9 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Rows of reference patches that are worked on together, in pixels, at most.
+    pub(crate) const UNIT_ROWS: usize = 72;
+
     /// Resolves `params` for a picture of `width` x `height` and channels with noise of deviation `sigma`
     /// each (0..255 scale). Patches are grouped on channel 0.
     pub fn new(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Self> {

@@ -12,6 +12,7 @@ mod select;
 mod unit;
 mod variance;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pool::Pool;
@@ -41,42 +42,65 @@ struct Scratch {
     general: general::Scratch,
 }
 
-/// Runs the plan on the channels of a picture, tile by tile.
-pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+/// Runs the plan on the channels of a picture, tile by tile; or on some of its rows, with those around them that are
+/// given, in the same order.
+pub(super) fn run(
+    cpu: &Cpu,
+    plan: &Plan,
+    part: Option<&crate::method::Part>,
+    noisy: &[PlaneView<'_>],
+    control: &Control,
+) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
     if noisy.len() != plan.channels() || noisy.iter().any(|p| (p.width(), p.height()) != (w, h)) {
         let n = plan.channels();
         return Err(Error::Shape(format!("the plan is for {n} planes of {w} x {h} pixels, not for these")));
     }
-    let tiles = tiles(cpu.tile, w, h);
+    let given = Rect { x: 0..w, y: part.map_or(0..h, |p| p.read.clone()) };
+    let wanted = part.map_or(0..h, |p| p.write.clone());
+    // Units, and with them the order of every addition, are those of the whole picture.
+    let h = part.map_or(h, |p| p.height);
+    let tiles = tiles(cpu.tile, w, wanted);
     let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
     let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();
+    let reached = work
+        .iter()
+        .flatten()
+        .flat_map(|s| &s.units)
+        .all(|u| given.y.start <= u.region.y.start && u.region.y.end <= given.y.end);
+    if part.is_some() && !reached {
+        // Too few rows around for whole units: a picture of its own.
+        return run(cpu, plan, None, noisy, control);
+    }
     let total = work.iter().flatten().map(|s| s.units.len() as u64).sum();
     let progress = Steps { control, done: 0.into(), total };
-    let noisy: Vec<Source<'_>> = noisy.iter().map(|&view| Source::whole(view)).collect();
+    let noisy: Vec<Source<'_>> = noisy.iter().map(|&view| Source::part(view, &given, (w, h))).collect();
     // Every pass leaves its planes to the next one.
     let largest = work.iter().flatten().map(|s| (s.area.width(), s.area.height())).max().unwrap_or((1, 1));
     check_planes(noisy.len() * plan.passes.len(), largest.0, largest.1)?;
-    if let [stages] = work.as_slice() {
+    if let ([stages], None) = (work.as_slice(), part) {
         return run_tile(cpu, stages, &noisy, &progress);
     }
-    check_planes(noisy.len(), w, h)?;
-    let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, h)).collect();
+    check_planes(noisy.len(), w, given.height())?;
+    let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, given.height())).collect();
     for (tile, stages) in tiles.iter().zip(&work) {
         for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, &noisy, &progress)?) {
             for (y, row) in tile.y.clone().zip(part.view().rows()) {
-                out.row_mut(y)[tile.x.clone()].copy_from_slice(row);
+                out.row_mut(y - given.y.start)[tile.x.clone()].copy_from_slice(row);
             }
         }
     }
     Ok(out)
 }
 
-/// The tiles of a picture, row by row; a side of 0 is one tile.
-fn tiles(side: usize, w: usize, h: usize) -> Vec<Rect> {
-    let side = if side == 0 { w.max(h) } else { side };
-    let cut = |n: usize| (0..n).step_by(side).map(move |a| a..(a + side).min(n));
-    cut(h).flat_map(|y| cut(w).map(move |x| Rect { x, y: y.clone() })).collect()
+/// The tiles of some rows of a picture, row by row; a side of 0 is one tile.
+fn tiles(side: usize, w: usize, rows: Range<usize>) -> Vec<Rect> {
+    let side = if side == 0 { w.max(rows.end) } else { side };
+    let cut = |all: Range<usize>| {
+        let end = all.end;
+        all.step_by(side).map(move |a| a..(a + side).min(end))
+    };
+    cut(rows).flat_map(|y| cut(0..w).map(move |x| Rect { x, y: y.clone() })).collect()
 }
 
 /// One pass over one tile: the pixels it must deliver, and the units that add to them.

@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use crate::PlaneView;
-use crate::bm3d::{PassPlan, grid};
+use crate::bm3d::{PassPlan, Plan, grid};
 
 /// Aimed-at size of a unit in pixels. Wide enough that the halo does not dominate, small enough that the
 /// buffers of a unit stay in the cache and that a small picture has work for every thread.
-const UNIT: (usize, usize) = (192, 72);
+const UNIT: (usize, usize) = (192, Plan::UNIT_ROWS);
 
 /// A rectangle of pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub(super) fn units(pass: &PassPlan, w: usize, h: usize) -> Vec<Unit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bm3d::{Plan, Profile};
+    use crate::bm3d::Profile;
 
     #[test]
     fn units_hold_every_reference_patch_once() {

@@ -1,11 +1,11 @@
 //! Frames in, frames out.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frames::{Frame, average};
 use super::{Engine, check, offset};
 use crate::device::cpu::Cpu;
+use crate::device::ring::Ring;
 use crate::device::sequence::nothing_left;
 use crate::device::{Input, SamplesMut, Sequence};
 use crate::isoline::Plan;
@@ -18,9 +18,7 @@ pub(in crate::device::cpu) struct IsolineSequence {
     pool: Arc<rayon::ThreadPool>,
     engine: Engine,
     plan: Plan,
-    frames: VecDeque<Frame>,
-    /// So many of them have been filtered, and are kept for those that follow.
-    filtered: usize,
+    frames: Ring<Frame>,
 }
 
 impl IsolineSequence {
@@ -29,16 +27,15 @@ impl IsolineSequence {
             return Err(Error::Shape("a picture without samples cannot be filtered".into()));
         }
         check(plan)?;
-        let (pool, plan) = (cpu.pool.clone(), plan.clone());
-        Ok(Self { pool, engine: Engine::new(cpu), plan, frames: VecDeque::new(), filtered: 0 })
+        let (pool, frames) = (cpu.pool.clone(), Ring::new(plan.past, plan.future));
+        Ok(Self { pool, engine: Engine::new(cpu), plan: plan.clone(), frames })
     }
 
     /// The next frame, and the others of its window.
     fn window(&self) -> Option<(&Frame, Vec<&Frame>)> {
-        let (at, plan) = (self.filtered, &self.plan);
-        let frame = self.frames.get(at)?;
-        let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(self.frames.len());
-        Some((frame, window.filter(|&t| t != at).map(|t| &self.frames[t]).collect()))
+        let at = self.frames.next()?;
+        let others = self.frames.window(at).filter(|&t| t != at);
+        Some((self.frames.get(at)?, others.filter_map(|t| self.frames.get(t)).collect()))
     }
 }
 
@@ -48,7 +45,7 @@ impl Sequence for IsolineSequence {
         control.check()?;
         check_planes(self.engine.fresh(&self.plan), self.plan.width, self.plan.height)?;
         let read = self.pool.install(|| Frame::new(&self.engine, &self.plan, frame.planes));
-        self.frames.push_back(read);
+        self.frames.push(read);
         Ok(())
     }
 
@@ -66,11 +63,9 @@ impl Sequence for IsolineSequence {
             }
             Ok(())
         })?;
-        self.filtered += 1;
-        while self.filtered > self.plan.past {
-            self.frames.pop_front();
-            self.filtered -= 1;
-        }
+        self.frames.advance();
+        // Their planes go back to the pool.
+        while self.frames.room().is_some() {}
         Ok(())
     }
 }

@@ -15,9 +15,8 @@ pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: Arg<'_, R>) -> GpuResult
 
 /// Averages the frame with the others of its window; `false` if there are none.
 pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> GpuResult<bool> {
-    let (at, width, height) = (all.filtered, all.plan.width, all.plan.height);
-    let window = at.saturating_sub(all.plan.past)..(at + all.plan.future + 1).min(all.frames.len());
-    let others: Vec<usize> = window.filter(|&t| t != at).collect();
+    let (at, width, height) = (all.at, all.plan.width, all.plan.height);
+    let others: Vec<usize> = all.frames.window(at).filter(|&t| t != at).collect();
     if others.is_empty() {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
 //! The frames of a video in device memory, and what is done to them.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shape::PoolShape;
@@ -11,6 +11,7 @@ use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::transfer::{Kept, Transfer, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
+use crate::device::ring::Ring;
 use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::isoline::{Map, Plan};
@@ -60,9 +61,11 @@ pub(crate) struct Frames<R: Runtime> {
     /// As [`lines::NEAR`], which tests change.
     pub(super) near: f32,
     /// Planes of floats, and behind them means of luma where frames are averaged.
-    pub(super) frames: VecDeque<Growing<R::Buffer>>,
-    /// So many of the frames have been filtered, and are kept for those that follow.
-    pub(super) filtered: usize,
+    pub(super) frames: Ring<Growing<R::Buffer>>,
+    /// The frame that is being filtered.
+    pub(super) at: usize,
+    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
+    to: Option<SampleFormat>,
     /// The frame that is filtered is an average.
     averaged: bool,
     /// The last frame is still as it was sent: the first pooling makes floats of it.
@@ -90,10 +93,11 @@ impl<R: Runtime> Frames<R> {
         if memory.plan.as_ref() != Some(plan) {
             (memory.programs, memory.plan) = (Mutex::default(), Some(plan.clone()));
         }
+        let (plan, mut frames) = (plan.clone(), Ring::new(plan.past, plan.future));
+        frames.give(memory.spare.drain(..));
         let memory = Some(memory);
-        let (plan, frames) = (plan.clone(), VecDeque::new());
         let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
-        let (filtered, averaged, is_fresh) = (0, false, false);
+        let (at, to, averaged, is_fresh) = (0, None, false, false);
         Ok(Self {
             runtime,
             library,
@@ -104,7 +108,8 @@ impl<R: Runtime> Frames<R> {
             exact,
             near,
             frames,
-            filtered,
+            at,
+            to,
             averaged,
             is_fresh,
         })
@@ -126,7 +131,7 @@ impl<R: Runtime> Frames<R> {
     /// Device memory in use.
     pub(super) fn device_bytes(&self) -> usize {
         let memory = self.memory();
-        let buffers = memory.stages.iter().chain(&memory.spare).chain(&self.frames);
+        let buffers = memory.stages.iter().chain(self.frames.iter());
         let buffers = buffers.chain([&memory.average, &memory.motion]);
         memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
     }
@@ -157,7 +162,7 @@ impl<R: Runtime> Frames<R> {
         self.exact
     }
 
-    /// Frame `i` of those that are there.
+    /// A frame by its number.
     pub(super) fn frame_at(&self, i: usize) -> GpuResult<Arg<'_, R>> {
         let missing = || GpuError::Driver { call: "frame", reason: "there is none".into() };
         buffer(self.frames.get(i).ok_or_else(missing)?)
@@ -165,7 +170,7 @@ impl<R: Runtime> Frames<R> {
 
     /// The oldest frame that has not been filtered, or its average with those around it.
     pub(super) fn frame(&self) -> GpuResult<Arg<'_, R>> {
-        if self.averaged { buffer(&self.memory().average) } else { self.frame_at(self.filtered) }
+        if self.averaged { buffer(&self.memory().average) } else { self.frame_at(self.at) }
     }
 
     /// Whether the number of frames is behind the planes of [`frame`](Self::frame).
@@ -254,7 +259,7 @@ impl<R: Runtime> Frames<R> {
     /// Makes floats of the last frame.
     fn settle(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
         self.is_fresh = false;
-        self.frames.back().map_or(Ok(()), |frame| self.ingest(frame, clock))
+        self.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
     }
 
     /// The type of the frame's samples, if they are still as they were sent.
@@ -262,18 +267,20 @@ impl<R: Runtime> Frames<R> {
         self.is_fresh.then_some(self.format)
     }
 
-    /// Filters the oldest frame into the buffer of the result, as samples of this type.
+    /// Filters a frame into the buffer of the result, as samples of this type.
     pub(super) fn filter(
         &mut self,
+        at: usize,
         to: SampleFormat,
         clock: &mut Clock<R>,
         control: &Control,
     ) -> Result<(), Stop> {
+        self.at = at;
         self.make_out(self.plan.channels(), to)?;
         if self.plan.variant.is_blind() {
             lines::filter(self, to, clock)?;
         } else {
-            if self.is_fresh && self.filtered + 1 != self.frames.len() {
+            if self.is_fresh && !self.frames.is_last(at) {
                 self.settle(clock)?;
             }
             self.averaged = false;
@@ -293,26 +300,49 @@ impl<R: Runtime> Frames<R> {
         self.format = one_format(frame.planes.iter().map(Samples::format));
         let bytes = 4 * self.frame_planes() * self.pixels();
         let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
-        self.exact = (self.exact || self.frames.is_empty()) && luma.is_some_and(lines::is_exact);
+        self.exact = (self.exact || self.frames.next().is_none()) && luma.is_some_and(lines::is_exact);
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
-        let mut planes = memory.spare.pop().unwrap_or_default();
+        let mut planes = self.frames.room().unwrap_or_default();
         planes.get(bytes, |n| self.runtime.alloc(n))?;
-        self.frames.push_back(planes);
+        self.frames.push(planes);
         self.arrive(&mut Clock::off())
+    }
+
+    /// Filters the next frame, and calls its result.
+    fn start(&mut self, at: usize, to: SampleFormat, control: &Control) -> Result<(), Stop> {
+        self.filter(at, to, &mut Clock::off(), control)?;
+        let bytes = self.plan.channels() * self.pixels() * to.bytes();
+        if let Some(memory) = &mut self.memory {
+            memory.transfer.call(&*self.runtime, bytes, to)?;
+        }
+        self.frames.advance();
+        Ok(())
+    }
+
+    /// Filters what can be filtered already.
+    fn go_ahead(&mut self, control: &Control) -> Result<(), Stop> {
+        while let (Some(to), Some(at), true) = (self.to, self.frames.next(), self.frames.ready()) {
+            self.start(at, to, control)?;
+        }
+        Ok(())
     }
 
     fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
         let format = one_format(to.iter().map(SamplesMut::format));
-        self.filter(format, &mut Clock::off(), control)?;
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        memory.transfer.fetch(&*self.runtime, to, format, self.plan.white)?;
-        self.filtered += 1;
-        while self.filtered > self.plan.past {
-            memory.spare.extend(self.frames.pop_front());
-            self.filtered -= 1;
+        let called = self.memory().transfer.called();
+        match (called, self.frames.next()) {
+            (Some(called), _) if called != format => {
+                return Err(Error::Shape("the results of a video must be of one type".into()).into());
+            }
+            (Some(_), _) => {}
+            (None, None) => return Err(nothing_left().into()),
+            (None, Some(at)) => self.start(at, format, control)?,
         }
-        Ok(())
+        self.to = Some(format);
+        self.go_ahead(control)?;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        Ok(memory.transfer.fetch(&*self.runtime, to, self.plan.white)?)
     }
 
     /// What one of the paper's filters knows about a picture.
@@ -323,12 +353,14 @@ impl<R: Runtime> Frames<R> {
         let mut out = Plane::zeros(self.plan.width, self.plan.height);
         let mut known = || -> Result<(), Stop> {
             self.settle(&mut Clock::off())?;
+            self.at = self.frames.next().unwrap_or_default();
             self.make_out(1, SampleFormat::F32)?;
             lines::map(self, map)?;
             let Some(memory) = &mut self.memory else { return Ok(()) };
-            let mut to = [SamplesMut::F32(out.as_mut_slice())];
-            memory.transfer.fetch(&*self.runtime, &mut to, SampleFormat::F32, f32::MAX)?;
-            memory.spare.extend(self.frames.pop_front());
+            let bytes = 4 * out.as_slice().len();
+            memory.transfer.call(&*self.runtime, bytes, SampleFormat::F32)?;
+            memory.transfer.fetch(&*self.runtime, &mut [SamplesMut::F32(out.as_mut_slice())], f32::MAX)?;
+            self.frames.advance();
             Ok(())
         };
         known().map_err(|e| stopped(&*self.runtime, e))?;
@@ -340,15 +372,13 @@ impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
-        self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e.into()))
+        let done = self.push_frame(frame).map_err(Stop::from).and_then(|()| self.go_ahead(control));
+        done.map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_output(to)?;
         control.check()?;
-        if self.filtered >= self.frames.len() {
-            return Err(nothing_left());
-        }
         self.pull_frame(to, control).map_err(|e| stopped(&*self.runtime, e))
     }
 }
@@ -358,7 +388,8 @@ impl<R: Runtime> Drop for Frames<R> {
         // Whatever is still queued reads memory of this.
         let Some(mut memory) = self.memory.take() else { return };
         if self.runtime.finish(&memory.transfer.queue).is_ok() {
-            memory.spare.extend(self.frames.drain(..));
+            memory.transfer.forget();
+            memory.spare.extend(self.frames.drain());
             self.kept.give(memory);
         }
     }

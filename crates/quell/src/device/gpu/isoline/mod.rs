@@ -48,12 +48,12 @@ impl<R: Runtime> Gpu<R> {
             return Err(Error::Shape(format!("{} frames are too few", frames.len())));
         };
         frames.iter().try_for_each(|frame| all.push(frame, &control))?;
-        all.filtered = at;
+        all.frames.skip_to(at);
         let format = last.planes.first().map_or(crate::device::SampleFormat::F32, |s| s.format());
         let times = measure(repeat, |grain| {
             let mut clock = Clock::start(&*self.runtime, all.queue(), grain)?;
             all.arrive(&mut clock)?;
-            all.filter(format, &mut clock, &control)?;
+            all.filter(at, format, &mut clock, &control)?;
             self.runtime.finish(all.queue())?;
             Ok(clock.read(&*self.runtime)?)
         });

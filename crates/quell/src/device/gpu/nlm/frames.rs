@@ -1,6 +1,5 @@
 //! The frames of a video in device memory, and what is done to them.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::memory::{Frame, Memory};
@@ -12,6 +11,7 @@ use crate::device::gpu::device::stopped;
 use crate::device::gpu::library::Library;
 use crate::device::gpu::transfer::{Kept, guide_at, most, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
+use crate::device::ring::Ring;
 use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::method::Planned;
@@ -28,11 +28,9 @@ pub(crate) struct Frames<R: Runtime> {
     memory: Option<Memory<R>>,
     /// The type of the samples, and what follows from it, when the first frame is there.
     setup: Option<(SampleFormat, Setup)>,
-    frames: VecDeque<Frame<R>>,
-    /// Frames that were dropped already: the number of the first that is there.
-    dropped: usize,
-    /// Frames that were filtered.
-    filtered: usize,
+    frames: Ring<Frame<R>>,
+    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
+    to: Option<SampleFormat>,
 }
 
 impl<R: Runtime> Frames<R> {
@@ -42,9 +40,10 @@ impl<R: Runtime> Frames<R> {
         kept: Arc<Kept<Memory<R>>>,
         plan: &Plan,
     ) -> GpuResult<Self> {
-        let memory = Some(kept.take().map_or_else(|| Memory::new(&runtime), Ok)?);
-        let (plan, frames) = (plan.clone(), VecDeque::new());
-        Ok(Self { runtime, library, kept, plan, memory, setup: None, frames, dropped: 0, filtered: 0 })
+        let mut memory = kept.take().map_or_else(|| Memory::new(&runtime), Ok)?;
+        let (plan, mut frames) = (plan.clone(), Ring::new(plan.past, plan.future));
+        frames.give(memory.spare.drain(..));
+        Ok(Self { runtime, library, kept, plan, memory: Some(memory), setup: None, frames, to: None })
     }
 
     fn memory(&self) -> &Memory<R> {
@@ -85,7 +84,7 @@ impl<R: Runtime> Frames<R> {
     /// A frame's memory.
     fn make(&mut self) -> GpuResult<Frame<R>> {
         let planes = self.planes();
-        let mut frame = self.memory.as_mut().and_then(|m| m.spare.pop()).unwrap_or_default();
+        let mut frame = self.frames.room().unwrap_or_default();
         let setup = self.setup()?;
         let alloc = |n| self.runtime.alloc(n);
         if setup.floats() {
@@ -145,10 +144,7 @@ impl<R: Runtime> Frames<R> {
     /// Pads the last frame once more.
     pub(super) fn ingest_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
         clock.lap(&self.runtime, self.queue(), UPLOAD)?;
-        let Some(frame) = self.frames.pop_back() else { return Ok(()) };
-        let done = self.ingest(&frame, clock);
-        self.frames.push_back(frame);
-        done
+        self.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
     }
 
     /// Filters frame `at` into the buffer of the result, as samples of this type.
@@ -160,8 +156,7 @@ impl<R: Runtime> Frames<R> {
         control: &Control,
     ) -> Result<(), Stop> {
         let setup = self.setup()?.clone();
-        let (plan, there) = (self.plan.clone(), self.dropped + self.frames.len());
-        let times: Vec<usize> = (at.saturating_sub(plan.past)..(at + plan.future + 1).min(there)).collect();
+        let (plan, times) = (self.plan.clone(), self.frames.window(at).collect::<Vec<_>>());
         // Sums stay in device memory where more than one launch adds to them.
         let several = times.len() > 1;
         let planes = if setup.patches.is_some() { 2 } else { 2 + plan.channels };
@@ -192,7 +187,7 @@ impl<R: Runtime> Frames<R> {
 
     fn frame(&self, number: usize) -> GpuResult<&Frame<R>> {
         let missing = || GpuError::Driver { call: "frame", reason: format!("{number} is not there") };
-        number.checked_sub(self.dropped).and_then(|i| self.frames.get(i)).ok_or_else(missing)
+        self.frames.get(number).ok_or_else(missing)
     }
 
     fn push_frame(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
@@ -204,21 +199,44 @@ impl<R: Runtime> Frames<R> {
         }
         let frame = self.make()?;
         self.ingest(&frame, &mut Clock::off())?;
-        self.frames.push_back(frame);
+        self.frames.push(frame);
+        Ok(())
+    }
+
+    /// Filters the next frame, and calls its result.
+    fn start(&mut self, at: usize, to: SampleFormat, control: &Control) -> Result<(), Stop> {
+        self.filter(at, to, &mut Clock::off(), control)?;
+        let bytes = self.plan.channels * self.plan.width * self.plan.height * to.bytes();
+        if let Some(memory) = &mut self.memory {
+            memory.transfer.call(&*self.runtime, bytes, to)?;
+        }
+        self.frames.advance();
+        Ok(())
+    }
+
+    /// Filters what can be filtered already.
+    fn go_ahead(&mut self, control: &Control) -> Result<(), Stop> {
+        while let (Some(to), Some(at), true) = (self.to, self.frames.next(), self.frames.ready()) {
+            self.start(at, to, control)?;
+        }
         Ok(())
     }
 
     fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
         let format = one_format(to.iter().map(SamplesMut::format));
-        self.filter(self.filtered, format, &mut Clock::off(), control)?;
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        memory.transfer.fetch(&*self.runtime, to, format, self.plan.white)?;
-        self.filtered += 1;
-        while self.dropped + self.plan.past < self.filtered && !self.frames.is_empty() {
-            memory.spare.extend(self.frames.pop_front());
-            self.dropped += 1;
+        let called = self.memory().transfer.called();
+        match (called, self.frames.next()) {
+            (Some(called), _) if called != format => {
+                return Err(Error::Shape("the results of a video must be of one type".into()).into());
+            }
+            (Some(_), _) => {}
+            (None, None) => return Err(nothing_left().into()),
+            (None, Some(at)) => self.start(at, format, control)?,
         }
-        Ok(())
+        self.to = Some(format);
+        self.go_ahead(control)?;
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        Ok(memory.transfer.fetch(&*self.runtime, to, self.plan.white)?)
     }
 }
 
@@ -226,15 +244,13 @@ impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
-        self.push_frame(frame).map_err(|e| stopped(&*self.runtime, e))
+        let done = self.push_frame(frame).and_then(|()| self.go_ahead(control));
+        done.map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_output(to)?;
         control.check()?;
-        if self.filtered >= self.dropped + self.frames.len() {
-            return Err(nothing_left());
-        }
         self.pull_frame(to, control).map_err(|e| stopped(&*self.runtime, e))
     }
 }
@@ -244,7 +260,8 @@ impl<R: Runtime> Drop for Frames<R> {
         // Whatever is still queued reads memory of this.
         let Some(mut memory) = self.memory.take() else { return };
         if self.runtime.finish(&memory.transfer.queue).is_ok() {
-            memory.spare.extend(self.frames.drain(..));
+            memory.transfer.forget();
+            memory.spare.extend(self.frames.drain());
             self.kept.give(memory);
         }
     }

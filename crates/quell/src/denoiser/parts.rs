@@ -1,0 +1,62 @@
+//! Pictures that are larger than memory: resolved from some of their rows, and filtered part by part.
+
+use super::{Denoiser, Resolved};
+use crate::device::{Input, Samples, SamplesMut};
+use crate::method::{Part, Subject};
+use crate::{Control, Error, FrameView, PlaneView, Result};
+
+impl Denoiser {
+    /// Resolves noise, parameters and plan for a picture of `height` rows of which only some are at hand. `None`: they
+    /// have no noise.
+    ///
+    /// ```
+    /// use quell::device::{Samples, SamplesMut};
+    /// use quell::{Control, Denoiser, Frame, Plane, bm3d::Profile};
+    ///
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?;
+    /// let some = Frame::grey(Plane::from_vec(40, 32, vec![100.0; 40 * 32])?, 255.0)?;
+    /// let resolved = denoiser.resolve_rows(900, &some, None)?.unwrap();
+    /// for part in resolved.plan.parts(300) {
+    ///     let from = vec![100u8; 40 * part.read().len()]; // these rows of the file
+    ///     let mut to = vec![0u8; from.len()];
+    ///     let (from, to) = ([Samples::U8(&from)], &mut [SamplesMut::U8(&mut to)]);
+    ///     denoiser.run_part(&resolved, &part, &from, to, &Control::new())?;
+    ///     // Rows `part.kept()` of `to` are rows `part.write()` of the result.
+    /// }
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn resolve_rows<'a>(
+        &self,
+        height: usize,
+        some: impl Into<FrameView<'a>>,
+        alpha: Option<&PlaneView<'_>>,
+    ) -> Result<Option<Resolved>> {
+        if !self.spec.correlation.is_none() {
+            return Err(Error::Unsupported(
+                "correlated noise is made white over whole pictures, not over parts of them".into(),
+            ));
+        }
+        let some = some.into();
+        let noise = self.noise(&some, alpha)?;
+        if noise.sigma <= 0.0 {
+            return Ok(None);
+        }
+        let subject = Subject { height, ..self.subject(&some) };
+        Ok(Some(self.plan(noise, &subject)?))
+    }
+
+    /// Filters some rows of the picture that `resolved` was made for: `from` are the rows [`Part::read`], and of `to`,
+    /// which has as many, the rows [`Part::kept`] are filtered. On the processor the parts put together are the picture
+    /// filtered at once, bit by bit for BM3D.
+    pub fn run_part(
+        &self,
+        resolved: &Resolved,
+        part: &Part,
+        from: &[Samples<'_>],
+        to: &mut [SamplesMut<'_>],
+        control: &Control,
+    ) -> Result<()> {
+        let frame = Input { planes: from, guide: &[] };
+        self.backend.open(&resolved.plan.of(part))?.frame(&frame, to, control)
+    }
+}

@@ -49,3 +49,16 @@ mod writer;
 
 pub use reader::{Band, BandReader};
 pub use writer::BandWriter;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_and_writing_can_have_a_thread_each() {
+        fn can_move<T: Send>() {}
+        can_move::<BandReader>();
+        can_move::<BandWriter>();
+        can_move::<Band>();
+    }
+}

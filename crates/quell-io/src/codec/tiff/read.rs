@@ -175,7 +175,10 @@ impl Grid {
         let need = rows.len().checked_mul(self.row_bytes).ok_or_else(early)?;
         let at = at.checked_add(before as u64).filter(|at| *at <= input.len()).ok_or_else(early)?;
         // Nothing is longer when it is packed than this, but lengths in files may be.
-        let most = need.saturating_mul(3).max(1 << 26);
+        let most = match source.directory.packing {
+            Packing::None => need,
+            _ => need.saturating_mul(3).max(1 << 26),
+        };
         let len = usize::try_from(len.saturating_sub(before as u64)).unwrap_or(usize::MAX).min(most);
         let data = input.get(at, len)?;
         unpack_piece(source, &data, need, (self.piece.0, rows.len()), self.step, self.order)
@@ -183,17 +186,21 @@ impl Grid {
 }
 
 /// Unpacked strips and tiles that the next band may need again.
-#[derive(Default)]
 pub(super) struct Kept {
     /// By row of strips or tiles, channel, and column.
     pieces: BTreeMap<(usize, usize, usize), Vec<u8>>,
     bytes: usize,
+    /// Bytes at most.
+    most: usize,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { pieces: BTreeMap::new(), bytes: 0, most: 1 << 30 }
+    }
 }
 
 impl Kept {
-    /// Bytes at most.
-    const MOST: usize = 1 << 30;
-
     fn take(&mut self, place: (usize, usize, usize)) -> Option<Vec<u8>> {
         let data = self.pieces.remove(&place)?;
         self.bytes -= data.len();
@@ -204,7 +211,7 @@ impl Kept {
         self.bytes += data.len();
         self.pieces.insert(place, data);
         // The last rows are those that a band further down has in common with this one.
-        while self.bytes > Self::MOST
+        while self.bytes > self.most
             && let Some((_, first)) = self.pieces.pop_first()
         {
             self.bytes -= first.len();
@@ -279,4 +286,39 @@ fn few_bits(row: &[u8], bits: usize, n: usize, scale: f32, out: &mut Vec<f32>) {
     let mask = ((1_u16 << bits) - 1) as u8;
     let unpack = |i: usize| row[i * bits / 8] >> (8 - bits - i * bits % 8) & mask;
     out.extend((0..n).map(|i| f32::from(unpack(i)) * scale));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_kept_as_long_as_rows_need_them() {
+        let piece = (16, 10);
+        let (height, tiled, passes, step, across, down) = (100, true, 1, 1, 2, 10);
+        let grid =
+            Grid { height, piece, tiled, passes, step, across, down, row_bytes: 16, order: Order::Big };
+        let mut kept = Kept::default();
+        for j in 0..5 {
+            (0..2).for_each(|i| kept.keep((j, 0, i), vec![0; 160]));
+        }
+        assert_eq!((kept.pieces.len(), kept.bytes), (10, 1600));
+        kept.retain(&grid, &(35..60));
+        assert_eq!((kept.pieces.len(), kept.bytes), (4, 640));
+        assert_eq!(kept.take((3, 0, 1)).unwrap().len(), 160);
+        assert!(kept.take((3, 0, 1)).is_none() && kept.take((2, 0, 0)).is_none());
+        assert_eq!(kept.bytes, 480);
+        kept.retain(&grid, &(50..60));
+        assert_eq!((kept.pieces.len(), kept.bytes), (0, 0));
+    }
+
+    #[test]
+    fn the_uppermost_pieces_go_first_when_there_are_too_many() {
+        let mut kept = Kept { most: 500, ..Kept::default() };
+        (0..5).for_each(|j| kept.keep((j, 0, 0), vec![0; 200]));
+        let left: Vec<usize> = kept.pieces.keys().map(|(j, ..)| *j).collect();
+        assert_eq!((left, kept.bytes), (vec![3, 4], 400));
+        kept.keep((9, 0, 0), vec![0; 600]);
+        assert_eq!((kept.pieces.len(), kept.bytes), (0, 0));
+    }
 }

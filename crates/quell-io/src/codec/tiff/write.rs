@@ -453,3 +453,51 @@ struct Piece {
     width: usize,
     height: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::store::Outline;
+
+    fn stored(width: usize, height: usize, samples: SampleType) -> Stored {
+        let page = Outline { width, height, colors: 1, alpha: false, samples, white: samples.white() };
+        Stored::new(&page, Format::Tiff, false, Format::Tiff, &mut Remarks::default())
+    }
+
+    fn grey(packing: Packing, tile: Option<(u32, u32)>) -> Directory {
+        Directory { packing, tile, ..Directory::plain(SampleType::U16, 1, false) }
+    }
+
+    #[test]
+    fn files_that_may_pass_four_gigabytes_are_bigtiff() {
+        let big = |directory: Directory, width, height| {
+            needs_big(&[directory], &[stored(width, height, SampleType::U16)], &Metadata::default())
+        };
+        assert!(!big(grey(Packing::None, None), 40_000, 50_000));
+        assert!(big(grey(Packing::None, None), 40_000, 54_000));
+        // Noise gets longer by LZW.
+        assert!(!big(grey(Packing::Lzw, None), 40_000, 30_000));
+        assert!(big(grey(Packing::Lzw, None), 40_000, 40_000));
+        assert!(!big(grey(Packing::Deflate { old: false }, None), 40_000, 40_000));
+        // One pixel more is a row of tiles more.
+        assert!(big(grey(Packing::None, Some((4096, 40_000))), 40_000, 40_001));
+    }
+
+    #[test]
+    fn a_page_in_bands_is_bigtiff_where_it_has_to_be() {
+        for (height, begins) in [(50_000, b"II\x2a\0"), (60_000, b"II\x2b\0")] {
+            let (page, mut remarks) = (stored(40_000, height, SampleType::U16), Remarks::default());
+            let file = std::io::Cursor::new(Vec::new());
+            let bands = begin(&page, Format::Tiff, &Metadata::default(), file, &mut remarks).unwrap();
+            assert_eq!(bands.file.into_inner().into_inner()[..4], *begins);
+            assert_eq!(remarks.into_vec().len(), usize::from(height == 60_000));
+        }
+    }
+
+    #[test]
+    fn offsets_that_do_not_fit_are_an_error() {
+        let mut file = File::new(std::io::Cursor::new(Vec::new()), false, Order::Little).unwrap();
+        file.at = u32::MAX.into();
+        assert!(matches!(file.directory(vec![longs(WIDTH, &[1])], true), Err(Error::Encode(_))));
+    }
+}

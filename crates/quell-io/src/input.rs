@@ -32,10 +32,9 @@ impl Disk {
         let read = reader
             .seek(SeekFrom::Start(at))
             .and_then(|_| reader.by_ref().take(len as u64).read_to_end(&mut bytes));
-        read.map_err(|e| {
+        read.inspect_err(|e| {
             let copy = e.raw_os_error().map_or_else(|| e.kind().into(), io::Error::from_raw_os_error);
             *self.failure.borrow_mut() = Some(copy);
-            e
         })?;
         Ok(bytes)
     }

@@ -45,7 +45,7 @@ fn files() -> Vec<(String, Vec<u8>)> {
         files.push((format!("long {code}"), layout.like(31, 1200)));
     }
     let bits = Dir::new(11, 3, &[2], 1, vec![0x1b, 0xe4, 0x10, 0xff, 0x00, 0xc0, 0x33, 0x77, 0x20]);
-    files.push(("two bits".into(), tiff_chain(false, &[bits.clone()])));
+    files.push(("two bits".into(), tiff_chain(false, std::slice::from_ref(&bits))));
     files.push(("two bits, reversed".into(), tiff_chain(false, &[bits.with(266, 3, &[2])])));
     let zero = Dir::new(3, 2, &[16], 0, (0..12).collect());
     files.push(("white is zero".into(), tiff_chain(true, &[zero])));

@@ -8,7 +8,7 @@ use quell::PlaneView;
 
 use super::BandReader;
 use crate::atomic::{self, Pending};
-use crate::codec::band::{self, WriteRows};
+use crate::codec::band::{self, Begun, WriteRows};
 use crate::codec::{Outline, Remarks, Rows, Stored};
 use crate::{Error, Format, Result, WriteOptions};
 
@@ -38,7 +38,7 @@ impl BandWriter {
         };
         let mut remarks = Remarks::default();
         let begun = band::begin(&from.page, from.format(), from.metadata(), format, writer, &mut remarks)?;
-        Ok(begun.map(|(stored, rows)| Self {
+        Ok(begun.map(|Begun { stored, rows }| Self {
             page: from.page,
             stored,
             rows,

@@ -73,6 +73,12 @@ pub(super) fn check_row(samples: Option<u64>) -> Result<()> {
     }
 }
 
+/// A file whose rows have not been written.
+pub(crate) struct Begun<W> {
+    pub(crate) stored: Stored,
+    pub(crate) rows: Box<dyn WriteRows<W>>,
+}
+
 /// Begins a file; nothing if the format cannot be written in bands.
 pub(crate) fn begin<W: Write + Seek + Send + 'static>(
     page: &Outline,
@@ -81,7 +87,7 @@ pub(crate) fn begin<W: Write + Seek + Send + 'static>(
     format: Format,
     writer: W,
     remarks: &mut Remarks,
-) -> Result<Option<(Stored, Box<dyn WriteRows<W>>)>> {
+) -> Result<Option<Begun<W>>> {
     let stored = Stored::new(page, from, metadata.premultiplied, format, remarks);
     let rows: Box<dyn WriteRows<W>> = match format {
         Format::Tiff => Box::new(tiff::begin(&stored, from, metadata, writer, remarks)?),
@@ -94,7 +100,7 @@ pub(crate) fn begin<W: Write + Seek + Send + 'static>(
         Format::Png | Format::Jpeg | Format::WebP | Format::Exr => return Ok(None),
     };
     say_lost(metadata, format, 1, remarks);
-    Ok(Some((stored, rows)))
+    Ok(Some(Begun { stored, rows }))
 }
 
 /// What `parse` makes of a header of text, and of where it ends; nothing if that is not among the first bytes.

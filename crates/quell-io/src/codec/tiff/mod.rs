@@ -14,6 +14,7 @@ mod jpeg;
 mod pack;
 mod predict;
 mod read;
+mod rest;
 mod tags;
 mod write;
 
@@ -83,7 +84,7 @@ pub(super) fn open(input: Input, options: &ReadOptions) -> Result<Option<Opened>
     }
     let bytes = source.plane_bytes().unwrap_or(u64::MAX);
     if bytes > GENEROUS && bytes / EXPANSION > input.len() {
-        return Err(bomb(input.len(), bytes));
+        return Err(bomb(input.len(), format_args!("unpack to {} MB", bytes >> 20)));
     }
     grid.check(&source, input.len())?;
 
@@ -199,15 +200,14 @@ fn check_limits(sources: &[Source], file: u64, options: &ReadOptions) -> Result<
     }
     let memory = samples.saturating_mul(4);
     if memory > GENEROUS && memory / EXPANSION > file {
-        return Err(bomb(file, memory));
+        return Err(bomb(file, format_args!("take {} MB of memory", memory >> 20)));
     }
     Ok(())
 }
 
-fn bomb(file: u64, memory: u64) -> Error {
+fn bomb(file: u64, does: impl std::fmt::Display) -> Error {
     Error::Unsupported(format!(
-        "its {file} bytes would take {} MB of memory; if it is no bomb, unpack it with another program first",
-        memory >> 20
+        "its {file} bytes would {does}; if it is no bomb, unpack it with another program first"
     ))
 }
 

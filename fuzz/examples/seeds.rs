@@ -56,6 +56,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
 
+    // One page each.
+    let folder = "fuzz/corpus/bands";
+    fs::create_dir_all(folder)?;
+    for format in [Format::Tiff, Format::Npy, Format::Pnm, Format::Pfm] {
+        for (samples, channels) in [(SampleType::U8, 1), (SampleType::U16, 3), (SampleType::F32, 4)] {
+            let mut picture = picture(format, samples, channels)?;
+            picture.pages.truncate(1);
+            let mut file = Cursor::new(Vec::new());
+            quell_io::encode(&picture, format, &WriteOptions::default(), &mut file)?;
+            fs::write(format!("{folder}/{}-{samples:?}", format.name()), file.into_inner())?;
+        }
+    }
+
     let folder = "fuzz/corpus/plan";
     fs::create_dir_all(folder)?;
     for profile in Profile::ALL {

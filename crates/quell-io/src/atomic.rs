@@ -209,10 +209,28 @@ pub(crate) fn prepare<T>(
     pending.made_from(source);
     let mut writer = BufWriter::new(file);
     let value = fill(&mut writer)?;
-    let file = writer.into_inner().map_err(|e| e.into_error())?;
-    file.sync_data()?;
-    drop(file);
+    complete(writer)?;
     Ok((value, Some(pending)))
+}
+
+/// Opens a file that is written bit by bit, [completed](complete), and then [committed](Pending::commit); nothing for
+/// pipes and devices, which cannot seek.
+pub(crate) fn begin(target: &Path, source: Option<&Path>) -> Result<Option<(Pending, BufWriter<File>)>> {
+    // Not even opened: whoever reads from a pipe would see it closed again.
+    if fs::metadata(target).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return Ok(None);
+    }
+    let (pending, file) = Pending::create(target, "")?;
+    Ok(pending.map(|mut pending| {
+        pending.made_from(source);
+        (pending, BufWriter::new(file))
+    }))
+}
+
+/// Brings all that was written to the disk.
+pub(crate) fn complete(writer: BufWriter<File>) -> Result<()> {
+    let file = writer.into_inner().map_err(|e| e.into_error())?;
+    Ok(file.sync_data()?)
 }
 
 /// Writes a file of any kind, with the safety of every other write.

@@ -4,7 +4,10 @@
 //! fields live in the picture's own directories. This module takes them out of there into a block, and
 //! takes a block apart again. Fields that describe how the samples are laid out belong to the encoder.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+
+use crate::input::Input;
 
 /// Pointers to the two directories of EXIF.
 pub(crate) const EXIF_IFD: u16 = 34665;
@@ -32,7 +35,11 @@ pub(crate) struct Fields {
 impl Fields {
     /// Takes the fields from a TIFF file or an EXIF block. Damaged fields are left out.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
-        let reader = Reader::new(bytes)?;
+        Self::read(&Reader::new(bytes.into())?)
+    }
+
+    /// As [`Self::parse`], from where the reader reads.
+    pub(crate) fn read(reader: &Reader) -> Option<Self> {
         let Listing { fields: first, next, .. } = reader.directory(reader.first()?)?;
         let inner = |tag| {
             let pointer = first.iter().find(|f: &&Field| f.tag == tag)?;
@@ -140,7 +147,7 @@ fn is_layout(tag: u16) -> bool {
     matches!(tag,
         254..=259 | 262..=266 | 273 | 277..=281 | 284 | 288..=293 | 300 | 301 | 317..=332 | 334 | 336..=347
         | 400..=403 | 433..=436 | 512..=521 | 529..=532 | 559 | 700 | 32781 | 33421 | 33422
-        | EXIF_IFD | 34675 | GPS_IFD | 37724 | INTEROPERABILITY | 50706..=51200)
+        | EXIF_IFD | 34675 | GPS_IFD | LAYERS | INTEROPERABILITY | 50706..=51200)
 }
 
 /// Bytes of one value.
@@ -169,35 +176,46 @@ pub(crate) fn swap(kind: u16, data: &mut [u8]) {
     data.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
 }
 
+/// Bytes of directories and values at most, of files that are not in memory as a whole.
+const LONGEST: u64 = 1 << 28;
+
+/// Photoshop's layers: up to gigabytes, and never kept.
+const LAYERS: u16 = 37724;
+
 /// Reads directories of classic TIFF and BigTIFF in either byte order.
 pub(crate) struct Reader<'a> {
-    bytes: &'a [u8],
+    pub(crate) input: Input<'a>,
     pub(crate) little: bool,
     /// BigTIFF.
     pub(crate) big: bool,
     /// Bytes of directories and values that may still be read. Those of a sound file do not overlap, so
     /// together they are no longer than the file.
-    budget: Cell<usize>,
+    budget: Cell<u64>,
+    /// A field was left out because it would be too long to be kept in memory, not because it is damaged.
+    pub(crate) omits: Cell<bool>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
-        let (little, big) = match bytes.get(..4)? {
+    pub(crate) fn new(input: Input<'a>) -> Option<Self> {
+        let (little, big) = match &input.exactly(0, 4)?[..] {
             b"II\x2a\0" => (true, false),
             b"II\x2b\0" => (true, true),
             b"MM\0\x2a" => (false, false),
             b"MM\0\x2b" => (false, true),
             _ => return None,
         };
+        let most = match input {
+            Input::Memory(bytes) => bytes.len() as u64,
+            Input::Disk(_) => input.len().min(LONGEST),
+        };
         // Small values that pages share are counted for each.
-        let budget = Cell::new(bytes.len() + (1 << 20));
-        Some(Self { bytes, little, big, budget })
+        let budget = Cell::new(most + (1 << 20));
+        Some(Self { input, little, big, budget, omits: Cell::new(false) })
     }
 
     /// The unsigned number of `N` bytes at `at`.
     fn number<const N: usize>(&self, at: u64) -> Option<u64> {
-        let at = usize::try_from(at).ok()?;
-        let bytes = self.bytes.get(at..at.checked_add(N)?)?;
+        let bytes = self.input.exactly(at, N)?;
         let fold = |n: u64, b: &u8| n << 8 | u64::from(*b);
         Some(if self.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) })
     }
@@ -219,23 +237,30 @@ impl<'a> Reader<'a> {
         let (mut fields, mut damaged) = (Vec::new(), count.saturating_sub(4096));
         // More entries than that are not from a camera or a scanner.
         for i in 0..count.min(4096) {
-            self.budget.set(self.budget.get().checked_sub(entry as usize)?);
+            self.budget.set(self.budget.get().checked_sub(entry)?);
             let budget = self.budget.get();
             let e = at.checked_add(head)?.checked_add(i * entry)?;
             let (tag, kind) = (self.number::<2>(e)? as u16, self.number::<2>(e + 2)? as u16);
             let n = self.offset(e + 4)?;
             let size = size_of_kind(kind);
             let value = e + 4 + inline;
-            let data = n.checked_mul(size as u64).filter(|len| *len <= budget as u64).and_then(|len| {
+            let len = n.checked_mul(size as u64).filter(|len| *len <= self.input.len());
+            let data = len.and_then(|len| {
                 let start = if len <= inline { value } else { self.offset(value)? };
-                let start = usize::try_from(start).ok()?;
-                self.bytes.get(start..start.checked_add(len as usize)?)
+                if tag == LAYERS && start.checked_add(len)? <= self.input.len() {
+                    return Some(Cow::Borrowed(&[][..]));
+                }
+                if len > budget {
+                    self.omits.set(true);
+                    return None;
+                }
+                self.input.exactly(start, usize::try_from(len).ok()?)
             });
             let Some(data) = data else {
                 damaged += 1;
                 continue;
             };
-            self.budget.set(budget - data.len());
+            self.budget.set(budget - data.len() as u64);
             fields.push(Field { tag, kind, data: self.native(kind, data) });
         }
         let next = at.checked_add(head)?.checked_add(count.checked_mul(entry)?)?;
@@ -243,8 +268,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Values in this machine's byte order.
-    fn native(&self, kind: u16, data: &[u8]) -> Vec<u8> {
-        let mut data = data.to_vec();
+    fn native(&self, kind: u16, data: Cow<[u8]>) -> Vec<u8> {
+        let mut data = data.into_owned();
         if self.little != cfg!(target_endian = "little") {
             swap(kind, &mut data);
         }

@@ -38,7 +38,8 @@
 //! Rounding and clipping happen only when integers are written; float is written as it is. What a format
 //! cannot hold is converted by the white level, and [`write()`] says so.
 //!
-//! Clips are read and written frame by frame: [`video`].
+//! Clips are read and written frame by frame: [`video`]. Pictures larger than memory are read and written in bands of
+//! rows: [`bands`].
 //!
 //! Nothing is ever half-written: a file appears under its name only when it is complete.
 //! Sizes are checked against [`ReadOptions::max_pixels`] before memory is taken.
@@ -48,9 +49,11 @@
 mod access;
 mod atomic;
 mod axes;
+pub mod bands;
 mod codec;
 mod error;
 mod exif;
+mod input;
 mod picture;
 mod sniff;
 mod stale;
@@ -111,23 +114,33 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<Picture> {
 /// Decodes a picture from memory. The content tells the format; an `extension` that says another one is
 /// mentioned in the picture's notes.
 pub fn decode(bytes: &[u8], extension: Option<&str>, options: &ReadOptions) -> Result<Picture> {
-    let extension = extension.map(str::to_ascii_lowercase);
-    if let Some(e) = extension.as_deref().filter(|e| RAW.contains(e)) {
-        return Err(Error::Unsupported(format!(
-            ".{e} is a camera raw file; develop it to a 16-bit TIFF first"
-        )));
-    }
-    let Some(format) = Format::from_bytes(bytes) else {
-        return Err(Error::Decode(sniff::describe(bytes)));
-    };
+    refuse_raw(extension)?;
+    let format = tell_format(bytes)?;
     let mut picture = codec::decode(format, bytes, options)?;
-    if let Some(e) = extension
-        && let Some(named) = Format::from_extension(&e)
-        && named != format
-    {
-        picture.notes.insert(0, format!("named .{e}, but the content is {}", format.name()));
-    }
+    picture.notes.splice(0..0, misnamed(extension, format));
     Ok(picture)
+}
+
+/// The format that the first bytes of a file tell.
+fn tell_format(bytes: &[u8]) -> Result<Format> {
+    Format::from_bytes(bytes).ok_or_else(|| Error::Decode(sniff::describe(bytes)))
+}
+
+/// The note on a name that says another format than the content.
+fn misnamed(extension: Option<&str>, format: Format) -> Option<String> {
+    let extension = extension?.to_ascii_lowercase();
+    let named = Format::from_extension(&extension)?;
+    (named != format).then(|| format!("named .{extension}, but the content is {}", format.name()))
+}
+
+/// Refuses names of camera raw files.
+fn refuse_raw(extension: Option<&str>) -> Result<()> {
+    match extension.map(str::to_ascii_lowercase).filter(|e| RAW.contains(&e.as_str())) {
+        Some(e) => {
+            Err(Error::Unsupported(format!(".{e} is a camera raw file; develop it to a 16-bit TIFF first")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Extensions of camera raw files. Most are TIFF inside, with only a thumbnail where a picture is expected.

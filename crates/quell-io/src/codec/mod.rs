@@ -1,8 +1,10 @@
 //! The formats. To add one: a file with `decode` and `encode`, and an arm in each `match` below.
 
+pub(crate) mod band;
 mod canvas;
 mod exr;
 mod jpeg;
+mod lines;
 mod npy;
 mod pfm;
 mod png;
@@ -19,7 +21,7 @@ use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::{Error, Format, Metadata, Page, Picture, ReadOptions, Result, WriteOptions};
-use store::{Remarks, Rows};
+pub(crate) use store::{Outline, Remarks, Rows, Stored};
 
 /// What a decoder hands over.
 struct Decoded {
@@ -100,11 +102,24 @@ pub(crate) fn encode<W: Write + Seek>(
         Format::Jpeg => jpeg::encode(&single_page(picture, format, r)?, metadata, options, w, r)?,
         Format::Tiff => tiff::encode(picture, w, r)?,
         Format::WebP => webp::encode(&single_page(picture, format, r)?, metadata, w, r)?,
-        Format::Pnm => pnm::encode(&single_page(picture, format, r)?, w)?,
-        Format::Pfm => pfm::encode(&single_page(picture, format, r)?, w)?,
+        Format::Pnm => {
+            let rows = single_page(picture, format, r)?;
+            pnm::begin(&rows, w)?.rows(&rows)?;
+        }
+        Format::Pfm => {
+            let rows = single_page(picture, format, r)?;
+            pfm::begin(&rows, w)?.rows(&rows)?;
+        }
         Format::Exr => exr::encode(&single_page(picture, format, r)?, metadata, w)?,
         Format::Npy => npy::encode(picture, w, r)?,
     }
+    say_lost(metadata, format, picture.pages.len(), r);
+    writer.flush()?;
+    Ok(remarks.into_vec())
+}
+
+/// Says what of the metadata the format has no place for.
+fn say_lost(metadata: &Metadata, format: Format, pages: usize, remarks: &mut Remarks) {
     if format != Format::Png {
         let has = |kind: &[u8]| metadata.png.iter().any(|(k, _)| k == kind);
         // sRGB is what everybody assumes, and a profile says more.
@@ -127,12 +142,12 @@ pub(crate) fn encode<W: Write + Seek>(
         remarks.add(format!("{} of the OpenEXR file: not kept", exr.names()));
     }
     if format != Format::Jpeg {
-        jpeg::segments::say_lost(&metadata.jpeg, &mut remarks);
+        jpeg::segments::say_lost(&metadata.jpeg, remarks);
     }
     if format != Format::Tiff && metadata.tiff.has_fields() {
         remarks.add(format!("fields of the TIFF that {} has no place for: not kept", format.name()));
     }
-    if let (Format::Tiff, Some(array), true) = (format, &metadata.array, picture.pages.len() > 1) {
+    if let (Format::Tiff, Some(array), true) = (format, &metadata.array, pages > 1) {
         remarks.add(format!("the axes {} of the array are written as pages", array.axes));
     }
     if !matches!(format, Format::Png | Format::Jpeg | Format::Tiff | Format::WebP) {
@@ -146,8 +161,6 @@ pub(crate) fn encode<W: Write + Seek>(
             }
         }
     }
-    writer.flush()?;
-    Ok(remarks.into_vec())
 }
 
 /// The only page, for formats that hold one.

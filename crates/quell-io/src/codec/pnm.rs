@@ -2,12 +2,15 @@
 //!
 //! The largest value in the header is the white level, so 10-bit pictures come back as 10-bit ones.
 
-use std::io::Write;
+use std::io::{Seek, Write};
 
+use super::band::{self, Opened, check_row};
 use super::canvas::Canvas;
-use super::store::{Order, Rows};
+use super::lines::{LineWriter, Lines};
+use super::store::{Order, Outline, Stored};
 use super::{Decoded, damaged, ends_early};
-use crate::{Error, Format, ReadOptions, Result, SampleType};
+use crate::input::Input;
+use crate::{Error, Format, Metadata, ReadOptions, Result, SampleType};
 
 /// Words of a header or of plain samples: separated by white space, comments left out.
 pub(super) struct Words<'a> {
@@ -79,74 +82,134 @@ struct Header {
     max: u32,
 }
 
+impl Header {
+    /// The header of a file of a kind, which is a digit.
+    fn parse(kind: u8, words: &mut Words) -> Result<Self> {
+        let header = if kind == b'7' {
+            pam_header(words)?
+        } else {
+            let (width, height) = (words.number()?, words.number()?);
+            let max = if matches!(kind, b'1' | b'4') { 1 } else { words.number()? };
+            Self { width, height, channels: if matches!(kind, b'3' | b'6') { 3 } else { 1 }, max }
+        };
+        match header.max {
+            1..=65535 => Ok(header),
+            max => Err(damaged(Format::Pnm, format_args!("a largest value of {max}, 1 to 65535 is allowed"))),
+        }
+    }
+
+    fn samples(&self) -> SampleType {
+        if self.max < 256 { SampleType::U8 } else { SampleType::U16 }
+    }
+
+    /// What samples are multiplied by: two levels are not worth a sample type of their own.
+    fn scale(&self) -> f32 {
+        if self.max == 1 { 255.0 } else { 1.0 }
+    }
+
+    /// The white level.
+    fn white(&self) -> f32 {
+        self.max as f32 * self.scale()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let expanded = (self.max == 1).then(|| "1-bit samples were expanded to 8 bits".into());
+        expanded.into_iter().collect()
+    }
+
+    /// Where rows of whole samples are, which begin at `at`.
+    fn lines(&self, at: u64) -> Lines {
+        Lines {
+            format: Format::Pnm,
+            at,
+            width: self.width,
+            height: self.height,
+            channels: self.channels,
+            samples: self.samples(),
+            order: Order::Big,
+            scale: self.scale(),
+            upwards: false,
+        }
+    }
+}
+
+fn note_rest(bytes: u64, notes: &mut Vec<String>) {
+    if bytes > 0 {
+        notes.push(format!("{bytes} bytes after the picture are ignored"));
+    }
+}
+
 pub(super) fn decode(bytes: &[u8], options: &ReadOptions) -> Result<Decoded> {
     let kind = bytes[1];
     let mut words = Words::new(&bytes[2..], Format::Pnm);
-    let header = if kind == b'7' {
-        pam_header(&mut words)?
-    } else {
-        let (width, height) = (words.number()?, words.number()?);
-        let max = if matches!(kind, b'1' | b'4') { 1 } else { words.number()? };
-        Header { width, height, channels: if matches!(kind, b'3' | b'6') { 3 } else { 1 }, max }
+    let header = Header::parse(kind, &mut words)?;
+    let mut notes = header.notes();
+    let canvas = match kind {
+        b'1'..=b'3' => plain(kind, &header, words, options)?,
+        b'4' => bitmap(&header, words.rest(), options, &mut notes)?,
+        _ => {
+            let lines = header.lines((bytes.len() - words.rest().len()) as u64);
+            let end = lines.end(bytes.len() as u64, options)?;
+            note_rest(bytes.len() as u64 - end, &mut notes);
+            lines.paint(bytes.into(), options)?
+        }
     };
-    let Header { width, height, channels, max } = header;
-    if !(1..=65535).contains(&max) {
-        return Err(damaged(Format::Pnm, format_args!("a largest value of {max}, 1 to 65535 is allowed")));
-    }
-    let samples = if max < 256 { SampleType::U8 } else { SampleType::U16 };
-    let mut canvas = Canvas::new(width, height, channels, options)?;
-    let line = canvas.width() * channels;
-    let mut notes = Vec::new();
-    let mut white = Some(max as f32);
-    // Two levels are not worth a sample type of their own.
-    let expand = if max == 1 { 255.0 } else { 1.0 };
-    if max == 1 {
-        white = None;
-        notes.push("1-bit samples were expanded to 8 bits".into());
-    }
+    let page = canvas.into_page(header.samples(), Some(header.white()), options)?;
+    Ok(Decoded { notes, ..Decoded::page(page) })
+}
 
-    if matches!(kind, b'1'..=b'3') {
-        // The shortest plain sample is one digit.
-        if words.bytes.len() < line.saturating_mul(canvas.height()) {
-            return Err(ends_early(Format::Pnm));
-        }
-        let mut row = vec![0.0; line];
-        for y in 0..canvas.height() {
-            for s in &mut row {
-                *s = match kind {
-                    // Ink is 1.
-                    b'1' => f32::from(u8::from(!words.bit()?)) * 255.0,
-                    _ => f32::from(words.number::<u16>()?) * expand,
-                };
-            }
-            canvas.put_row(y, &row, |s| s);
-        }
-    } else {
-        let data = words.rest();
-        let line_bytes = match (kind, samples) {
-            (b'4', _) => line.div_ceil(8),
-            (_, SampleType::U8) => line,
-            _ => line * 2,
-        };
-        let need = line_bytes.checked_mul(canvas.height()).filter(|n| *n <= data.len());
-        let need = need.ok_or_else(|| ends_early(Format::Pnm))?;
-        for (y, row) in data[..need].chunks_exact(line_bytes).enumerate() {
-            match (kind, samples) {
-                (b'4', _) => {
-                    let bits: Vec<bool> = (0..line).map(|x| row[x / 8] >> (7 - x % 8) & 1 == 0).collect();
-                    canvas.put_row(y, &bits, |white| f32::from(u8::from(white)) * 255.0);
-                }
-                (_, SampleType::U8) => canvas.put_row(y, row, |s| f32::from(s) * expand),
-                _ => canvas.put_row(y, row.as_chunks().0, |s| u16::from_be_bytes(s).into()),
-            }
-        }
-        if data.len() > need {
-            notes.push(format!("{} bytes after the picture are ignored", data.len() - need));
-        }
+/// Samples as text.
+fn plain(kind: u8, header: &Header, mut words: Words, options: &ReadOptions) -> Result<Canvas> {
+    let mut canvas = Canvas::new(header.width, header.height, header.channels, options)?;
+    let line = canvas.width() * header.channels;
+    // The shortest plain sample is one digit.
+    if words.bytes.len() < line.saturating_mul(canvas.height()) {
+        return Err(ends_early(Format::Pnm));
     }
-    let mut decoded = Decoded::page(canvas.into_page(samples, white, options)?);
-    decoded.notes = notes;
-    Ok(decoded)
+    let mut row = vec![0.0; line];
+    for y in 0..canvas.height() {
+        for s in &mut row {
+            *s = match kind {
+                // Ink is 1.
+                b'1' => f32::from(u8::from(!words.bit()?)) * 255.0,
+                _ => f32::from(words.number::<u16>()?) * header.scale(),
+            };
+        }
+        canvas.put_row(y, &row, |s| s);
+    }
+    Ok(canvas)
+}
+
+/// Samples of one bit; each row begins with a new byte.
+fn bitmap(header: &Header, data: &[u8], options: &ReadOptions, notes: &mut Vec<String>) -> Result<Canvas> {
+    let mut canvas = Canvas::new(header.width, header.height, 1, options)?;
+    let line = canvas.width().div_ceil(8);
+    let need = line.checked_mul(canvas.height()).filter(|n| *n <= data.len());
+    let need = need.ok_or_else(|| ends_early(Format::Pnm))?;
+    for (y, row) in data[..need].chunks_exact(line).enumerate() {
+        let bits: Vec<bool> = (0..canvas.width()).map(|x| row[x / 8] >> (7 - x % 8) & 1 == 0).collect();
+        canvas.put_row(y, &bits, |white| f32::from(u8::from(white)) * 255.0);
+    }
+    note_rest((data.len() - need) as u64, notes);
+    Ok(canvas)
+}
+
+pub(super) fn open(input: Input, options: &ReadOptions) -> Result<Option<Opened>> {
+    if input.get(1, 1)?.first().is_none_or(|kind| (b'1'..=b'4').contains(kind)) {
+        return Ok(None);
+    }
+    let parse = |bytes: &[u8]| {
+        let mut words = Words::new(&bytes[2..], Format::Pnm);
+        let header = Header::parse(bytes[1], &mut words)?;
+        let lines = header.lines((bytes.len() - words.rest().len()) as u64);
+        Ok((header, lines))
+    };
+    let Some((header, lines)) = band::header(input, parse, |(_, lines)| lines.at)? else { return Ok(None) };
+    let mut notes = header.notes();
+    note_rest(input.len() - lines.end(input.len(), options)?, &mut notes);
+    check_row(lines.width.checked_mul(lines.channels as u64))?;
+    let page = Outline::new(&lines, header.white(), options);
+    Ok(Some(Opened { page, metadata: Metadata::default(), notes, rows: Box::new(lines) }))
 }
 
 /// The header of a PAM file: lines of a name and a value, in any order.
@@ -186,12 +249,13 @@ fn pam_header(words: &mut Words) -> Result<Header> {
     Ok(Header { width, height, channels, max })
 }
 
-pub(super) fn encode(rows: &Rows, writer: &mut impl Write) -> Result<()> {
-    let (width, height, max) = (rows.width(), rows.height(), rows.max);
-    match (rows.channels(), rows.alpha) {
-        (1, _) => write!(writer, "P5\n{width} {height}\n{max}\n")?,
-        (3, _) => write!(writer, "P6\n{width} {height}\n{max}\n")?,
-        (n, _) => {
+/// Writes the header.
+pub(super) fn begin<W: Write + Seek>(page: &Stored, mut writer: W) -> Result<LineWriter<W>> {
+    let Stored { width, height, max, .. } = page;
+    match page.channels() {
+        1 => write!(writer, "P5\n{width} {height}\n{max}\n")?,
+        3 => write!(writer, "P6\n{width} {height}\n{max}\n")?,
+        n => {
             let kind = if n == 2 { "GRAYSCALE_ALPHA" } else { "RGB_ALPHA" };
             write!(
                 writer,
@@ -199,11 +263,5 @@ pub(super) fn encode(rows: &Rows, writer: &mut impl Write) -> Result<()> {
             )?;
         }
     }
-    let mut row = rows.row_buffer()?;
-    for y in 0..height {
-        row.clear();
-        rows.row_bytes(y, Order::Big, &mut row);
-        writer.write_all(&row)?;
-    }
-    Ok(())
+    Ok(LineWriter::new(writer, Order::Big))
 }

@@ -1,14 +1,17 @@
 //! How a page's samples are stored in a format: sample type, scale, rounding; row by row.
 
-use quell::Plane;
+use std::ops::{Deref, Range};
 
+use quell::{Plane, PlaneView};
+
+use super::lines::Lines;
 pub(super) use super::sample::Order;
 use super::sample::{self, range};
-use crate::{Error, Format, Page, Picture, Result, SampleType};
+use crate::{Error, Format, Page, Picture, ReadOptions, Result, SampleType};
 
 /// Remarks for the user, each only once.
 #[derive(Default)]
-pub(super) struct Remarks(Vec<String>);
+pub(crate) struct Remarks(Vec<String>);
 
 impl Remarks {
     pub(super) fn add(&mut self, remark: impl Into<String>) {
@@ -18,40 +21,83 @@ impl Remarks {
         }
     }
 
-    pub(super) fn into_vec(self) -> Vec<String> {
+    pub(crate) fn into_vec(self) -> Vec<String> {
         self.0
     }
 }
 
-/// A page, ready to be stored: planes with the factor from their units to the stored ones.
-pub(super) struct Rows<'a> {
-    planes: Vec<(&'a Plane, f32)>,
-    /// How the samples are stored.
+/// A page without its samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Outline {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    /// Planes of colour: 1 or 3.
+    pub(crate) colors: usize,
+    pub(crate) alpha: bool,
+    pub(crate) samples: SampleType,
+    pub(crate) white: f32,
+}
+
+impl Outline {
+    pub(super) fn of(page: &Page) -> Self {
+        let (frame, samples) = (&page.frame, page.samples);
+        let (width, height, colors) = (frame.width(), frame.height(), frame.channels());
+        Self { width, height, colors, alpha: page.alpha.is_some(), samples, white: frame.white() }
+    }
+
+    /// Of rows that lie in a file; `white` is what the file says of it.
+    pub(super) fn new(lines: &Lines, white: f32, options: &ReadOptions) -> Self {
+        Self {
+            width: lines.width as usize,
+            height: lines.height as usize,
+            colors: if lines.channels < 3 { 1 } else { 3 },
+            alpha: lines.channels.is_multiple_of(2),
+            samples: lines.samples,
+            white: options.white.unwrap_or(white),
+        }
+    }
+
+    /// Samples of a pixel.
+    pub(crate) fn channels(&self) -> usize {
+        self.colors + usize::from(self.alpha)
+    }
+}
+
+/// How the samples of a page are stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    /// Size of the page.
+    pub(super) width: usize,
+    pub(super) height: usize,
+    colors: usize,
+    /// Factors from the units of the page to the stored ones.
+    scale: f32,
+    alpha_scale: f32,
     pub(super) samples: SampleType,
     /// The smallest and largest sample that may be stored.
     range: (f32, f32),
     /// The largest value that PNM announces.
     pub(super) max: f32,
-    /// The last plane is alpha.
+    /// The last channel is alpha.
     pub(super) alpha: bool,
 }
 
-impl<'a> Rows<'a> {
-    /// Decides how `page` is stored in `format`, and says what changes.
+impl Stored {
+    /// Decides how a page that was read from a file of format `from` is stored in `format`, and says what changes.
     pub(super) fn new(
-        picture: &Picture,
-        page: &'a Page,
+        page: &Outline,
+        from: Format,
+        premultiplied: bool,
         format: Format,
         remarks: &mut Remarks,
-    ) -> Result<Self> {
-        let (name, frame) = (format.name(), &page.frame);
+    ) -> Self {
+        let (name, white) = (format.name(), page.white);
         let samples = stored_as(format, page.samples);
-        let white = frame.white();
         let mut max = samples.white();
         let mut scale = 1.0;
         let mut alpha_scale = 1.0;
         // Only PNM stores its largest value, which is white; elsewhere it is brought to the usual one.
-        let own_white = picture.format == Format::Pnm && white != page.samples.white();
+        let own_white = from == Format::Pnm && white != page.samples.white();
         let alpha_white = if own_white { white } else { page.samples.white() };
         if samples != page.samples && samples.is_float() && page.samples.is_float() {
             remarks.add(format!(
@@ -77,68 +123,120 @@ impl<'a> Rows<'a> {
             remarks.add(format!("{name} stores no white level: {white} stored as {}", samples.white()));
         }
 
-        let mut planes: Vec<_> = frame.planes().iter().map(|p| (p, scale)).collect();
-        let mut has_alpha = false;
-        if let Some(alpha) = &page.alpha {
-            if (alpha.width(), alpha.height()) != (frame.width(), frame.height()) {
-                return Err(Error::Encode("alpha and colours differ in size".into()));
-            }
-            if matches!(format, Format::Jpeg | Format::Pfm) {
-                remarks.add(format!("{name} has no alpha: not kept"));
-            } else {
-                planes.push((alpha, alpha_scale));
-                has_alpha = true;
-                let premultiplied = picture.metadata.premultiplied;
-                if premultiplied && !matches!(format, Format::Tiff | Format::Exr) {
-                    remarks.add(format!("the colours stay multiplied by alpha, {name} cannot say so"));
-                } else if !premultiplied && format == Format::Exr {
-                    remarks.add("OpenEXR expects colours multiplied by alpha: stored as they are");
-                }
-            }
+        let mut alpha = page.alpha;
+        if alpha && matches!(format, Format::Jpeg | Format::Pfm) {
+            remarks.add(format!("{name} has no alpha: not kept"));
+            alpha = false;
+        } else if alpha && premultiplied && !matches!(format, Format::Tiff | Format::Exr) {
+            remarks.add(format!("the colours stay multiplied by alpha, {name} cannot say so"));
+        } else if alpha && !premultiplied && format == Format::Exr {
+            remarks.add("OpenEXR expects colours multiplied by alpha: stored as they are");
         }
         let range = if format == Format::Pnm { (0.0, max) } else { range(samples) };
-        Ok(Self { planes, samples, range, max, alpha: has_alpha })
-    }
-
-    pub(super) fn width(&self) -> usize {
-        self.planes[0].0.width()
-    }
-
-    pub(super) fn height(&self) -> usize {
-        self.planes[0].0.height()
+        let Outline { width, height, colors, .. } = *page;
+        Self { width, height, colors, scale, alpha_scale, samples, range, max, alpha }
     }
 
     /// Colours and alpha.
     pub(super) fn channels(&self) -> usize {
-        self.planes.len()
-    }
-
-    /// Sample `(x, y)` of channel `c`, in stored units, not rounded.
-    pub(super) fn sample(&self, c: usize, x: usize, y: usize) -> f32 {
-        let (plane, scale) = self.planes[c];
-        plane.row(y)[x] * scale
-    }
-
-    /// Channel `c`, and the factor to stored units.
-    pub(super) fn channel(&self, c: usize) -> (&'a Plane, f32) {
-        self.planes[c]
-    }
-
-    /// Appends samples, in stored units, rounded and clipped where the type needs it.
-    pub(super) fn store(&self, values: &[f32], order: Order, out: &mut Vec<u8>) {
-        sample::write(self.samples, order, self.range, values, out);
-    }
-
-    /// Appends row `y` as bytes of the stored sample type.
-    pub(super) fn row_bytes(&self, y: usize, order: Order, out: &mut Vec<u8>) {
-        let rows: Vec<_> = self.planes.iter().map(|(p, scale)| (p.row(y), *scale)).collect();
-        self.store(&interleaved(&rows), order, out);
+        self.colors + usize::from(self.alpha)
     }
 
     /// A buffer for `n` samples of the stored type.
     pub(super) fn room(&self, n: usize) -> Result<Vec<u8>> {
         let len = n.checked_mul(self.samples.bytes() as usize);
         room(len.ok_or_else(|| Error::Encode("too large for this machine".into()))?)
+    }
+
+    /// Width and height, if they are within the format's limit.
+    pub(super) fn size_within(&self, limit: u32, format: Format) -> Result<(u32, u32)> {
+        let side = |n: usize| u32::try_from(n).ok().filter(|n| *n <= limit);
+        side(self.width).zip(side(self.height)).ok_or_else(|| {
+            Error::Encode(format!(
+                "{} x {} pixels: {} holds at most {limit} a side; use .tif or .png",
+                self.width,
+                self.height,
+                format.name()
+            ))
+        })
+    }
+}
+
+/// Rows of a page, ready to be stored: planes with the factor from their units to the stored ones.
+pub(crate) struct Rows<'a> {
+    planes: Vec<(PlaneView<'a>, f32)>,
+    /// The row of the page that the planes begin with.
+    top: usize,
+    stored: Stored,
+}
+
+impl Deref for Rows<'_> {
+    type Target = Stored;
+
+    fn deref(&self) -> &Stored {
+        &self.stored
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// All rows of a page; says what changes.
+    pub(super) fn new(
+        picture: &Picture,
+        page: &'a Page,
+        format: Format,
+        remarks: &mut Remarks,
+    ) -> Result<Self> {
+        let frame = &page.frame;
+        if page.alpha.as_ref().is_some_and(|a| (a.width(), a.height()) != (frame.width(), frame.height())) {
+            return Err(Error::Encode("alpha and colours differ in size".into()));
+        }
+        let premultiplied = picture.metadata.premultiplied;
+        let stored = Stored::new(&Outline::of(page), picture.format, premultiplied, format, remarks);
+        Ok(Self::band(stored, 0, frame.planes().iter().chain(&page.alpha).map(Plane::view)))
+    }
+
+    /// The rows from `top` on that the planes hold: colours, and alpha if the page has it.
+    pub(crate) fn band(stored: Stored, top: usize, planes: impl Iterator<Item = PlaneView<'a>>) -> Self {
+        let scale = |c| if c < stored.colors { stored.scale } else { stored.alpha_scale };
+        let planes = planes.take(stored.channels()).enumerate().map(|(c, p)| (p, scale(c))).collect();
+        Self { planes, top, stored }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.stored.width
+    }
+
+    /// Height of the page.
+    pub(super) fn height(&self) -> usize {
+        self.stored.height
+    }
+
+    /// The rows that are here.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.top..self.top + self.planes[0].0.height()
+    }
+
+    /// Sample `(x, y)` of channel `c`, in stored units, not rounded.
+    pub(super) fn sample(&self, c: usize, x: usize, y: usize) -> f32 {
+        let (plane, scale) = self.planes[c];
+        plane.row(y - self.top)[x] * scale
+    }
+
+    /// Row `y` of channel `c`, and the factor to stored units.
+    pub(super) fn row(&self, c: usize, y: usize) -> (&'a [f32], f32) {
+        let (plane, scale) = &self.planes[c];
+        (plane.row(y - self.top), *scale)
+    }
+
+    /// Appends samples, in stored units, rounded and clipped where the type needs it.
+    pub(super) fn store(&self, values: &[f32], order: Order, out: &mut Vec<u8>) {
+        sample::write(self.samples, order, self.stored.range, values, out);
+    }
+
+    /// Appends row `y` as bytes of the stored sample type.
+    pub(super) fn row_bytes(&self, y: usize, order: Order, out: &mut Vec<u8>) {
+        let rows: Vec<_> = (0..self.channels()).map(|c| self.row(c, y)).collect();
+        self.store(&interleaved(&rows), order, out);
     }
 
     /// A buffer for one row.
@@ -154,19 +252,6 @@ impl<'a> Rows<'a> {
             self.row_bytes(y, Order::Little, &mut out);
         }
         Ok(out)
-    }
-
-    /// Width and height, if they are within the format's limit.
-    pub(super) fn size_within(&self, limit: u32, format: Format) -> Result<(u32, u32)> {
-        let side = |n: usize| u32::try_from(n).ok().filter(|n| *n <= limit);
-        side(self.width()).zip(side(self.height())).ok_or_else(|| {
-            Error::Encode(format!(
-                "{} x {} pixels: {} holds at most {limit} a side; use .tif or .png",
-                self.width(),
-                self.height(),
-                format.name()
-            ))
-        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Synthetic pictures and helpers for the tests.
 #![allow(dead_code, unreachable_pub, reason = "shared by test files, each of which uses its own part")]
 
+pub mod bands;
 pub mod fields;
 
 use std::io::Cursor;

@@ -5,7 +5,7 @@ use crate::codec::sample::Order;
 use crate::{Error, Format, Result, SampleType};
 
 /// Longest header that is looked at; NumPy's own are 128 bytes.
-const LONGEST: usize = 4096;
+pub(super) const LONGEST: usize = 4096;
 
 /// Sides at most, as in NumPy.
 const SIDES: usize = 64;

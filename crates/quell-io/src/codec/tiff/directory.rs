@@ -77,6 +77,15 @@ impl Directory {
         groups
     }
 
+    /// Where each sample of a pixel goes: its page, and its place there.
+    pub(super) fn places(&self) -> Vec<(usize, usize)> {
+        let mut places = vec![(0, 0); self.channels];
+        for (page, group) in self.groups().iter().enumerate() {
+            group.iter().enumerate().for_each(|(i, sample)| places[*sample] = (page, i));
+        }
+        places
+    }
+
     /// Whether white is the smallest sample; what float or signed samples mean by it nobody knows.
     pub(super) fn is_inverted(&self, samples: SampleType) -> bool {
         self.photometric == WHITE_IS_ZERO && matches!(samples, SampleType::U8 | SampleType::U16)

@@ -1,13 +1,18 @@
 //! The pixels behind a directory: strips and tiles into pages.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use super::directory::Source;
 use super::jpeg;
 use super::pack::{Packing, unpack};
 use super::predict::{Shape, undo};
+use crate::codec::band::Put;
 use crate::codec::canvas::{Canvas, floats};
 use crate::codec::sample::{self, Order, range};
 use crate::codec::store::room;
 use crate::codec::{damaged, ends_early};
+use crate::input::Input;
 use crate::{Format, Page, ReadOptions, Result};
 
 /// Reads all pages of a directory.
@@ -18,21 +23,20 @@ pub(super) fn pages(
     options: &ReadOptions,
     pages: &mut Vec<Page>,
 ) -> Result<()> {
+    let grid = Grid::new(source, order)?;
+    grid.check(source, bytes.len() as u64)?;
     for plane in 0..source.directory.stack {
         let groups = source.directory.groups();
         let mut canvases = groups
             .iter()
             .map(|g| Canvas::new(source.width, source.height, g.len(), options))
             .collect::<Result<Vec<_>>>()?;
-        // Where each sample of a pixel goes.
-        let mut places = vec![(0, 0); source.directory.channels];
-        for (g, group) in groups.iter().enumerate() {
-            group.iter().enumerate().for_each(|(i, sample)| places[*sample] = (g, i));
-        }
-        read(bytes, source, order, plane, |sample, x, y, row, step| {
+        let places = source.directory.places();
+        let put = &mut |sample: usize, x: usize, y: usize, row: &[f32], step: usize| {
             let (canvas, at) = places[sample];
             canvases[canvas].put_plane(at, x, y, row, step);
-        })?;
+        };
+        grid.read(bytes.into(), source, plane, 0..grid.height, None, put)?;
         for canvas in canvases {
             pages.push(canvas.into_page(source.directory.samples, None, options)?);
         }
@@ -40,62 +44,186 @@ pub(super) fn pages(
     Ok(())
 }
 
-/// Calls `put` with the sample of the pixel, column, row, and its values, which are `step` apart.
-fn read(
-    bytes: &[u8],
-    source: &Source,
+/// How strips or tiles cover a picture.
+pub(super) struct Grid {
+    height: usize,
+    /// Width and height of a strip or tile.
+    piece: (usize, usize),
+    /// The last ones are as high as all others.
+    tiled: bool,
+    /// Channels that lie one after the other, and samples that lie side by side.
+    passes: usize,
+    step: usize,
+    across: usize,
+    down: usize,
+    /// Bytes of a row of a strip or tile.
+    row_bytes: usize,
     order: Order,
-    plane: usize,
-    mut put: impl FnMut(usize, usize, usize, &[f32], usize),
-) -> Result<()> {
-    let (width, height) = (source.width as usize, source.height as usize);
-    let (piece_width, piece_height) = (source.piece.0 as usize, source.piece.1 as usize);
-    let channels = source.stored_channels();
-    let (passes, step) = if source.directory.planar { (channels, 1) } else { (1, channels) };
-    let (across, down) = (width.div_ceil(piece_width), height.div_ceil(piece_height));
-    let tiled = source.directory.tile.is_some();
-    let row_bits = piece_width.checked_mul(step).and_then(|n| n.checked_mul(source.bits as usize));
-    let row_bytes = row_bits.ok_or_else(|| ends_early(Format::Tiff))?.div_ceil(8);
-    let mut values = floats(piece_width.saturating_mul(step))?;
-    let mut colors = floats(if source.palette.is_some() { piece_width } else { 0 })?;
-    for pass in 0..passes {
-        for i in 0..across * down {
-            let index = if source.directory.stack > 1 { plane } else { pass * across * down + i };
-            let &(at, len) = source.pieces.get(index).ok_or_else(|| ends_early(Format::Tiff))?;
-            let (x, y) = (i % across * piece_width, i / across * piece_height);
-            let rows = if tiled { piece_height } else { piece_height.min(height - y) };
-            let data = piece(bytes, at, len)?;
-            let need = rows.checked_mul(row_bytes).ok_or_else(|| ends_early(Format::Tiff))?;
-            let unpacked = unpack_piece(source, data, need, (piece_width, rows), step, order)?;
-            for (j, row) in unpacked.chunks_exact(row_bytes).take(height - y).enumerate() {
-                values.clear();
-                to_values(source, row, order, piece_width * step, &mut values)?;
-                match &source.palette {
-                    Some(palette) => {
-                        for (c, channel) in palette.iter().enumerate() {
-                            colors.clear();
-                            colors.extend(values.iter().map(|v| f32::from(channel[*v as usize])));
-                            put(c, x, y + j, &colors, 1);
+}
+
+impl Grid {
+    pub(super) fn new(source: &Source, order: Order) -> Result<Self> {
+        let (width, height) = (source.width as usize, source.height as usize);
+        let piece = (source.piece.0 as usize, source.piece.1 as usize);
+        let channels = source.stored_channels();
+        let (passes, step) = if source.directory.planar { (channels, 1) } else { (1, channels) };
+        let row_bits = piece.0.checked_mul(step).and_then(|n| n.checked_mul(source.bits as usize));
+        let row_bytes = row_bits.ok_or_else(|| ends_early(Format::Tiff))?.div_ceil(8);
+        let (across, down) = (width.div_ceil(piece.0), height.div_ceil(piece.1));
+        let tiled = source.directory.tile.is_some();
+        Ok(Self { height, piece, tiled, passes, step, across, down, row_bytes, order })
+    }
+
+    /// Samples that lie side by side in a row, with what is beyond the picture.
+    pub(super) fn row_samples(&self) -> u64 {
+        let across = (self.across as u64).saturating_mul(self.piece.0 as u64);
+        across.saturating_mul((self.passes * self.step) as u64)
+    }
+
+    /// Bytes of the largest strip or tile without its packing.
+    pub(super) fn piece_bytes(&self) -> u64 {
+        (self.row_bytes as u64).saturating_mul(self.piece.1 as u64)
+    }
+
+    /// Rows of strip or tile `j` from the top.
+    fn rows(&self, j: usize) -> usize {
+        if self.tiled { self.piece.1 } else { self.piece.1.min(self.height - j * self.piece.1) }
+    }
+
+    /// Refuses strips and tiles that are not in the file.
+    pub(super) fn check(&self, source: &Source, file: u64) -> Result<()> {
+        // Those of a stack were looked at when it was found.
+        if source.directory.stack > 1 {
+            return Ok(());
+        }
+        for pass in 0..self.passes {
+            for j in 0..self.down {
+                let need =
+                    self.rows(j).checked_mul(self.row_bytes).ok_or_else(|| ends_early(Format::Tiff))?;
+                for i in 0..self.across {
+                    let piece = source.pieces.get(self.index(pass, j, i));
+                    let there = piece.filter(|(at, _)| *at <= file).map(|(at, len)| (file - at).min(*len));
+                    let packed = source.directory.packing != Packing::None;
+                    there.filter(|n| packed || *n >= need as u64).ok_or_else(|| ends_early(Format::Tiff))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn index(&self, pass: usize, j: usize, i: usize) -> usize {
+        (pass * self.down + j) * self.across + i
+    }
+
+    /// Calls `put` with the sample of the pixel, column, row, and its values. Strips and tiles that `kept` holds are
+    /// not unpacked again.
+    pub(super) fn read(
+        &self,
+        input: Input,
+        source: &Source,
+        plane: usize,
+        rows: Range<usize>,
+        mut kept: Option<&mut Kept>,
+        put: &mut Put,
+    ) -> Result<()> {
+        let mut values = floats(self.piece.0.saturating_mul(self.step))?;
+        let mut colors = floats(if source.palette.is_some() { self.piece.0 } else { 0 })?;
+        for j in rows.start / self.piece.1..rows.end.div_ceil(self.piece.1) {
+            let y = j * self.piece.1;
+            let wanted = rows.start.saturating_sub(y)..(rows.end - y).min(self.piece.1);
+            for pass in 0..self.passes {
+                for i in 0..self.across {
+                    let index = if source.directory.stack > 1 { plane } else { self.index(pass, j, i) };
+                    let found = kept.as_mut().and_then(|kept| kept.take((j, pass, i)));
+                    // What is not packed needs no more than its rows.
+                    let packed = source.directory.packing != Packing::None;
+                    let held = if packed { 0..self.rows(j) } else { wanted.clone() };
+                    let data = match found {
+                        Some(data) => data,
+                        None => self.piece(input, source, index, held.clone())?,
+                    };
+                    let lines = data.chunks_exact(self.row_bytes).zip(held);
+                    for (row, at) in lines.filter(|(_, at)| wanted.contains(at)) {
+                        values.clear();
+                        to_values(source, row, self.order, self.piece.0 * self.step, &mut values)?;
+                        let (x, y) = (i * self.piece.0, y + at);
+                        match &source.palette {
+                            Some(palette) => {
+                                for (c, channel) in palette.iter().enumerate() {
+                                    colors.clear();
+                                    colors.extend(values.iter().map(|v| f32::from(channel[*v as usize])));
+                                    put(c, x, y, &colors, 1);
+                                }
+                            }
+                            None => (0..self.step).for_each(|c| put(pass + c, x, y, &values[c..], self.step)),
                         }
                     }
-                    None => {
-                        for c in 0..step {
-                            put(pass + c, x, y + j, &values[c..], step);
-                        }
+                    if let Some(kept) = kept.as_mut().filter(|_| packed) {
+                        kept.keep((j, pass, i), data);
                     }
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Some rows of a strip or tile, without its packing; what is packed comes whole.
+    fn piece(&self, input: Input, source: &Source, index: usize, rows: Range<usize>) -> Result<Vec<u8>> {
+        let early = || ends_early(Format::Tiff);
+        let &(at, len) = source.pieces.get(index).ok_or_else(early)?;
+        let before = rows.start.checked_mul(self.row_bytes).ok_or_else(early)?;
+        let need = rows.len().checked_mul(self.row_bytes).ok_or_else(early)?;
+        let at = at.checked_add(before as u64).filter(|at| *at <= input.len()).ok_or_else(early)?;
+        // Nothing is longer when it is packed than this, but lengths in files may be.
+        let most = match source.directory.packing {
+            Packing::None => need,
+            _ => need.saturating_mul(3).max(1 << 26),
+        };
+        let len = usize::try_from(len.saturating_sub(before as u64)).unwrap_or(usize::MAX).min(most);
+        let data = input.get(at, len)?;
+        unpack_piece(source, &data, need, (self.piece.0, rows.len()), self.step, self.order)
+    }
 }
 
-/// The bytes of a strip or tile; what is said to go on behind the file ends with it.
-fn piece(bytes: &[u8], at: u64, len: u64) -> Result<&[u8]> {
-    let from = usize::try_from(at).ok().filter(|at| *at <= bytes.len());
-    let from = from.ok_or_else(|| ends_early(Format::Tiff))?;
-    let len = usize::try_from(len).unwrap_or(usize::MAX).min(bytes.len() - from);
-    Ok(&bytes[from..from + len])
+/// Unpacked strips and tiles that the next band may need again.
+pub(super) struct Kept {
+    /// By row of strips or tiles, channel, and column.
+    pieces: BTreeMap<(usize, usize, usize), Vec<u8>>,
+    bytes: usize,
+    /// Bytes at most.
+    most: usize,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { pieces: BTreeMap::new(), bytes: 0, most: 1 << 30 }
+    }
+}
+
+impl Kept {
+    fn take(&mut self, place: (usize, usize, usize)) -> Option<Vec<u8>> {
+        let data = self.pieces.remove(&place)?;
+        self.bytes -= data.len();
+        Some(data)
+    }
+
+    fn keep(&mut self, place: (usize, usize, usize), data: Vec<u8>) {
+        self.bytes += data.len();
+        self.pieces.insert(place, data);
+        // The last rows are those that a band further down has in common with this one.
+        while self.bytes > self.most
+            && let Some((_, first)) = self.pieces.pop_first()
+        {
+            self.bytes -= first.len();
+        }
+    }
+
+    /// Leaves out what these rows do not need.
+    pub(super) fn retain(&mut self, grid: &Grid, rows: &Range<usize>) {
+        let needed = rows.start / grid.piece.1..rows.end.div_ceil(grid.piece.1);
+        self.pieces.retain(|(j, ..), _| needed.contains(j));
+        self.bytes = self.pieces.values().map(Vec::len).sum();
+    }
 }
 
 /// A strip or tile without its packing.
@@ -158,4 +286,39 @@ fn few_bits(row: &[u8], bits: usize, n: usize, scale: f32, out: &mut Vec<f32>) {
     let mask = ((1_u16 << bits) - 1) as u8;
     let unpack = |i: usize| row[i * bits / 8] >> (8 - bits - i * bits % 8) & mask;
     out.extend((0..n).map(|i| f32::from(unpack(i)) * scale));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_kept_as_long_as_rows_need_them() {
+        let piece = (16, 10);
+        let (height, tiled, passes, step, across, down) = (100, true, 1, 1, 2, 10);
+        let grid =
+            Grid { height, piece, tiled, passes, step, across, down, row_bytes: 16, order: Order::Big };
+        let mut kept = Kept::default();
+        for j in 0..5 {
+            (0..2).for_each(|i| kept.keep((j, 0, i), vec![0; 160]));
+        }
+        assert_eq!((kept.pieces.len(), kept.bytes), (10, 1600));
+        kept.retain(&grid, &(35..60));
+        assert_eq!((kept.pieces.len(), kept.bytes), (4, 640));
+        assert_eq!(kept.take((3, 0, 1)).unwrap().len(), 160);
+        assert!(kept.take((3, 0, 1)).is_none() && kept.take((2, 0, 0)).is_none());
+        assert_eq!(kept.bytes, 480);
+        kept.retain(&grid, &(50..60));
+        assert_eq!((kept.pieces.len(), kept.bytes), (0, 0));
+    }
+
+    #[test]
+    fn the_uppermost_pieces_go_first_when_there_are_too_many() {
+        let mut kept = Kept { most: 500, ..Kept::default() };
+        (0..5).for_each(|j| kept.keep((j, 0, 0), vec![0; 200]));
+        let left: Vec<usize> = kept.pieces.keys().map(|(j, ..)| *j).collect();
+        assert_eq!((left, kept.bytes), (vec![3, 4], 400));
+        kept.keep((9, 0, 0), vec![0; 600]);
+        assert_eq!((kept.pieces.len(), kept.bytes), (0, 0));
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::Context;
 use quell::isoline::Map;
 use quell::{Cancel, Control, Error, device};
+use quell_io::bands::BandWriter;
 use quell_io::video::VideoKind;
 use quell_io::{Format, Metadata, Page, SampleType, WriteOptions};
 
@@ -18,6 +19,7 @@ use crate::engine::Engine;
 use crate::expand::expand;
 use crate::failure::{self, EXTENSIONS, Exit, Failure};
 use crate::job::{self, Job, Target};
+use crate::large::Large;
 use crate::nan;
 use crate::order::in_order;
 use crate::plans;
@@ -154,27 +156,16 @@ impl Work<'_> {
 
     fn picture(&self, job: &Job) -> anyhow::Result<Found> {
         let started = Instant::now();
+        if let Some(large) = self.large(job)? {
+            return self.in_bands(job, large, started);
+        }
         let Source { mut picture, holes, changed } = self.reader.read(&job.input)?;
         check_output(job, self.create)?;
         let pixels = picture.pages.iter().map(|p| p.frame.width() * p.frame.height()).sum();
         let pages = picture.pages.len();
         let first = picture.pages.first().context("the file holds no picture")?;
-        let mut found = Found {
-            width: first.frame.width(),
-            height: first.frame.height(),
-            channels: first.frame.channels(),
-            pages,
-            sigma: None,
-            sigmas: Vec::with_capacity(pages),
-            estimated: self.engine.estimates(),
-            method: self.engine.method().to_owned(),
-            profile: self.engine.profile().to_owned(),
-            device: String::new(),
-            map: self.map.map(Map::name),
-            made: Made::Filtered,
-            seconds: 0.0,
-            notes: std::mem::take(&mut picture.notes),
-        };
+        let shape = (first.frame.width(), first.frame.height(), first.frame.channels());
+        let mut found = Found { notes: std::mem::take(&mut picture.notes), ..self.found(shape, pages) };
         let read = found.notes.len();
         let coarse = self.engine.coarse_noise(&first.frame, alpha(first).as_ref());
         let mut used = Used::new(first.frame.white());
@@ -218,6 +209,64 @@ impl Work<'_> {
             found.notes.extend(quell_io::write(&job.output, &picture, &writing).with_context(cannot)?);
             found.made = if clean { Made::Converted } else { Made::Filtered };
         }
+        found.seconds = started.elapsed().as_secs_f64();
+        Ok(found)
+    }
+
+    /// What is known of a picture before it is filtered.
+    fn found(&self, (width, height, channels): (usize, usize, usize), pages: usize) -> Found {
+        Found {
+            width,
+            height,
+            channels,
+            pages,
+            sigma: None,
+            sigmas: Vec::with_capacity(pages),
+            estimated: self.engine.estimates(),
+            method: self.engine.method().to_owned(),
+            profile: self.engine.profile().to_owned(),
+            device: String::new(),
+            map: self.map.map(Map::name),
+            made: Made::Filtered,
+            seconds: 0.0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// A picture that is to be filtered in bands of rows.
+    fn large(&self, job: &Job) -> anyhow::Result<Option<Large>> {
+        let Some(reader) = self.map.is_none().then(|| self.reader.bands(&job.input)).flatten() else {
+            return Ok(None);
+        };
+        let large = Large::open(&self.engine, reader, |reader| {
+            let writing = WriteOptions { source: Some(job.input.clone()), ..self.writing.clone() };
+            check_output(job, self.create)
+                .map_or(Ok(None), |()| BandWriter::create(&job.output, reader, &writing))
+        });
+        large.with_context(|| format!("cannot write {}", name(&job.output)))
+    }
+
+    fn in_bands(&self, job: &Job, large: Large, started: Instant) -> anyhow::Result<Found> {
+        let mut found = self.found(large.shape(), 1);
+        let bar = self.bars.picture(&name(&job.input), found.width * found.height, 1);
+        let mut control = Control::new().with_cancel(self.cancel.clone());
+        if let Some(show) = bar.page(0) {
+            control = control.with_progress(show);
+        }
+        let copy = || {
+            let cannot = || format!("cannot write {}", name(&job.output));
+            quell_io::copy(&job.input, &job.output).with_context(cannot)
+        };
+        let outcome = large.run(&self.engine, &control, Format::from_path(&job.output), copy)?;
+        drop(bar);
+        (found.sigma, found.sigmas, found.made) = (outcome.sigma, vec![outcome.sigma], outcome.made);
+        if found.made == Made::Copied && job.input == job.output {
+            found.made = Made::Kept;
+        }
+        found.notes = outcome.notes;
+        found.notes.extend(outcome.used.note(true));
+        found.notes.extend(outcome.coarse.and_then(|c| coarse_note(c, found.sigma.unwrap_or(0.0))));
+        found.device = self.engine.device().name;
         found.seconds = started.elapsed().as_secs_f64();
         Ok(found)
     }

@@ -21,6 +21,7 @@ mod gpu_bench;
 mod gpu_check;
 mod interrupt;
 mod job;
+mod large;
 mod nan;
 mod noise;
 mod order;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use quell::{FrameView, Plane, PlaneView};
+use quell_io::bands::BandReader;
 use quell_io::{Page, Picture, ReadOptions};
 
 use crate::args::{NanPolicy, ReadingArgs};
@@ -56,6 +57,11 @@ impl Reader {
             holes.push(if pages == 1 { found? } else { found.with_context(|| format!("page {}", i + 1))? });
         }
         Ok(Source { picture, holes, changed })
+    }
+
+    /// A picture that can be read in bands of rows. Whatever is wrong with it is said by [`read`](Self::read).
+    pub(crate) fn bands(&self, path: &Path) -> Option<BandReader> {
+        BandReader::open(path, &self.options).ok().flatten()
     }
 
     /// Reads a picture, shows its remarks, and names the file in errors.

@@ -124,7 +124,7 @@ impl<'a> PlaneView<'a> {
     }
 
     /// All samples in row order, copied only where there are gaps between the rows.
-    pub(crate) fn contiguous(&self) -> Cow<'a, [f32]> {
+    pub fn contiguous(&self) -> Cow<'a, [f32]> {
         if self.stride == self.width {
             return Cow::Borrowed(&self.data[..self.width * self.height]);
         }

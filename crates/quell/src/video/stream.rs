@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use rayon::prelude::*;
-
 use super::lane::{Lane, lanes};
 use super::noise::{ClipNoise, Watch};
 use super::{VideoFormat, VideoFrame};
@@ -140,15 +138,15 @@ impl Stream {
         let (format, control) = (&self.format, &self.control);
         if self.latency() == 0 && !self.lanes.is_empty() && self.lanes.iter().all(Lane::is_single) {
             let mut out = self.spare.pop().unwrap_or_else(|| format.frame());
-            let parts = parts(&mut self.lanes, &mut out);
-            side_by_side(parts.into_iter(), |lane, planes| lane.frame(format, &frame, planes, control))?;
+            for (lane, planes) in parts(&mut self.lanes, &mut out) {
+                lane.frame(format, &frame, planes, control)?;
+            }
             self.spare.push(frame);
             self.failed = false;
             return Ok(Some(out));
         }
-        side_by_side(self.lanes.iter_mut().map(|lane| (lane, ())), |lane, ()| {
-            lane.push(format, &frame, control)
-        })?;
+        // A GPU has begun with one when the next one comes; the processor has threads for each.
+        self.lanes.iter_mut().try_for_each(|lane| lane.push(format, &frame, control))?;
         self.waiting += 1;
         if self.lanes.is_empty() {
             self.done.push_back(frame);
@@ -223,8 +221,9 @@ impl Stream {
     fn filtered(&mut self) -> Result<VideoFrame> {
         let mut frame = self.spare.pop().unwrap_or_else(|| self.format.frame());
         let control = &self.control;
-        let parts = parts(&mut self.lanes, &mut frame);
-        side_by_side(parts.into_iter(), |lane, planes| lane.pull(planes, control))?;
+        for (lane, planes) in parts(&mut self.lanes, &mut frame) {
+            lane.pull(planes, control)?;
+        }
         Ok(frame)
     }
 }
@@ -242,20 +241,4 @@ fn parts<'a>(
         rest = behind;
     }
     parts
-}
-
-/// Does `work` for all lanes at once: they do not depend on each other, and a GPU likes company.
-fn side_by_side<'a, T: Send>(
-    lanes: impl Iterator<Item = (&'a mut Lane, T)>,
-    work: impl Fn(&mut Lane, T) -> Result<()> + Sync,
-) -> Result<()> {
-    let mut lanes: Vec<(&mut Lane, T)> = lanes.collect();
-    match (lanes.pop(), lanes.is_empty()) {
-        (Some((lane, part)), true) => work(lane, part),
-        (None, _) => Ok(()),
-        (Some(last), false) => {
-            lanes.push(last);
-            lanes.into_par_iter().try_for_each(|(lane, part)| work(lane, part))
-        }
-    }
 }

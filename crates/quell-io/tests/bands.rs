@@ -130,9 +130,18 @@ fn what_is_written_in_bands_is_byte_for_byte_what_is_written_as_a_whole() {
         let input = folder.0.join("input");
         fs::write(&input, &bytes).unwrap();
         let want = from_bytes(&bytes).unwrap();
-        let heights: &[usize] = [&[1][..], &[5, 1, 17], &[16], &[30, 2], &[9999]][i % 5];
-        for extension in ["tif", "npy", "pgm", "pfm"] {
-            let output = folder.0.join(format!("output.{extension}"));
+        let heights: &[usize] = [&[1][..], &[5, 1, 17], &[16], &[30, 2], &[9999]][i * 7 / 5 % 5];
+        // Every file has to reach the disk, which takes its time: a selection.
+        let formats: &[&str] = match name.get(..5).unwrap_or("") {
+            "tiles" => &["tif"],
+            "strip" if i % 3 == 0 => &["tif"],
+            "strip" => &[],
+            _ if i % 5 == 0 => &["tif", "npy", "pgm", "pfm"],
+            _ if bytes.len() < 100 => &["npy", "pfm"],
+            _ => &[],
+        };
+        for &extension in formats {
+            let output = folder.0.join(format!("{i}.{extension}"));
             let remarks = copy(&input, &output, heights);
             let (whole, whole_remarks) = to_bytes(&want, Format::from_extension(extension).unwrap());
             assert_eq!(remarks, whole_remarks, "{name}, {extension}");

@@ -67,7 +67,7 @@ fn gauss(g: &[f32], y: &Grid) -> Grid {
     y.map(|x0, y0| window(g).map(|(i, j, w)| w * y.mirrored(x0 as isize + i, y0 as isize + j)).sum())
 }
 
-/// Tomasi and Manduchi 1998, eq. 5 with the Gaussians of sec. 2.1; colours by their common distance (sec. 3).
+/// Tomasi and Manduchi 1998, eq. 5 with the Gaussians of sec. 2.1; colours by their common distance.
 fn bilateral(g: &[f32], scale: &[f32], planes: &[Grid]) -> Vec<Grid> {
     let mut out = planes.to_vec();
     for (x, y) in (0..planes[0].height).flat_map(|y| (0..planes[0].width).map(move |x| (x, y))) {
@@ -123,7 +123,7 @@ fn divergence([p, q]: &[Grid; 2]) -> Grid {
     })
 }
 
-/// The Wiener filter (Lim 1990, eq. 9.6) with the smoothed periodogram in the place of the spectrum. The mean is no
+/// The Wiener filter (Lim 1990, sec. 9.2) with the smoothed periodogram in the place of the spectrum. The mean is no
 /// signal: it stays, and is not smoothed into its neighbours.
 fn wiener(g: &[f32], sigma: f64, y: &Grid) -> Grid {
     let c = cosine(y, false);

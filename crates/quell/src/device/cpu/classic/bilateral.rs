@@ -119,6 +119,16 @@ fn exp_minus(u: f32) -> f32 {
     f32::from_bits(e.to_bits().wrapping_add(t.to_bits() << 23))
 }
 
+/// Samples of a plane with its margin.
+pub(super) fn padded(width: usize, height: usize, margin: usize) -> usize {
+    stride(width, margin) * (height + 2 * margin)
+}
+
+/// Samples from row to row: what is beyond the last column is computed, but not kept.
+fn stride(width: usize, margin: usize) -> usize {
+    width.next_multiple_of(LANES) + 2 * margin
+}
+
 /// A plane that goes on as in a mirror around the picture.
 struct Padded {
     stride: usize,
@@ -128,9 +138,8 @@ struct Padded {
 impl Padded {
     fn new(plane: &PlaneView<'_>, margin: usize) -> Self {
         let (width, height) = (plane.width(), plane.height());
-        // What is beyond the last column is computed, but not kept.
-        let stride = width.next_multiple_of(LANES) + 2 * margin;
-        let mut data = vec![0.0; stride * (height + 2 * margin)];
+        let stride = stride(width, margin);
+        let mut data = vec![0.0; padded(width, height, margin)];
         bands::each_row(&mut data, stride, |y, row| {
             let from = plane.row(fold(y as isize - margin as isize, height));
             row[margin..][..width].copy_from_slice(from);

@@ -59,12 +59,11 @@ pub(super) fn run(cpu: &Cpu, plan: &Plan, planes: &[PlaneView<'_>], control: &Co
 fn working(plan: &Plan) -> usize {
     match &plan.filter {
         Filter::Gauss { .. } => 0,
-        // With their margins, which are wider than a small picture.
+        // Copies with margins, which may be larger than the picture.
         Filter::Bilateral { g, .. } => {
-            let around = |n: usize| 1 + 2 * g.len().div_ceil(n);
-            plan.channels() * (around(plan.width) * around(plan.height)).min(2)
+            let pixels = bilateral::padded(plan.width, plan.height, g.len() - 1);
+            plan.channels() * pixels.div_ceil((plan.width * plan.height).max(1))
         }
-        Filter::Tv { .. } => 2,
-        Filter::Wiener { .. } => 3,
+        Filter::Tv { .. } | Filter::Wiener { .. } => 2,
     }
 }

@@ -2,6 +2,7 @@
 //! like the paper. How a plan is carried out on a device is in [`crate::device`].
 
 pub mod bm3d;
+pub mod classic;
 pub mod isoline;
 pub mod nlm;
 mod parameter;

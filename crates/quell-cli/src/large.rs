@@ -6,11 +6,11 @@ use std::sync::mpsc;
 use std::thread;
 
 use anyhow::Context;
-use quell::device::{Kind, Samples, SamplesMut};
+use quell::device::{Kind, SampleBuffer, SampleFormat, Samples, SamplesMut};
 use quell::method::Part;
 use quell::{Control, Frame, Plane, PlaneView, Resolved};
-use quell_io::Format;
 use quell_io::bands::{Band, BandReader, BandWriter};
+use quell_io::{Format, SampleType};
 
 use crate::batch::Made;
 use crate::engine::Engine;
@@ -135,33 +135,34 @@ impl Large {
     ) -> anyhow::Result<Vec<String>> {
         let Self { mut reader, mut writer } = self;
         let bands = bands(engine, resolved, reader.width(), reader.height());
-        let filter = |i: usize, rows: &Rows, band: &Band| -> anyhow::Result<Option<Vec<Plane>>> {
+        let format = stored(&reader).filter(|_| is_gpu(engine));
+        let filter = |i: usize, rows: &Rows, load: &mut Load| -> anyhow::Result<()> {
             let control = control.section(i, bands.len());
             control.check()?;
             match (resolved, &rows.part) {
-                (Some(resolved), Some(part)) => Ok(Some(filtered(engine, resolved, part, band, &control)?)),
-                _ => Ok(None),
+                (Some(resolved), Some(part)) => load.filter(engine, resolved, part, &control),
+                _ => Ok(()),
             }
         };
         // On the processor reading takes next to no time, and another band in memory would be felt.
         if !is_gpu(engine) {
-            let mut band = Band::default();
+            let mut load = Load::new(format, resolved.is_some());
             for (i, rows) in bands.iter().enumerate() {
-                reader.rows(rows.read.clone(), &mut band)?;
-                let planes = filter(i, rows, &band)?;
-                store(&mut writer, rows, &band, planes.as_deref())?;
+                load.read(&mut reader, rows)?;
+                filter(i, rows, &mut load)?;
+                load.write(&mut writer, rows)?;
             }
             return Ok(writer.finish()?);
         }
         let (give, read) = mpsc::sync_channel(1);
-        let (write, results) = mpsc::sync_channel::<(usize, Band, Option<Vec<Plane>>)>(1);
-        let (back, free) = mpsc::channel::<Band>();
-        let all = &bands;
+        let (write, results) = mpsc::sync_channel::<(usize, Load)>(1);
+        let (back, free) = mpsc::channel::<Load>();
+        let (all, filters) = (&bands, resolved.is_some());
         thread::scope(|scope| {
             scope.spawn(move || {
                 for rows in all {
-                    let mut band = free.try_recv().unwrap_or_default();
-                    let done = reader.rows(rows.read.clone(), &mut band).map(|()| band);
+                    let mut load = free.try_recv().unwrap_or_else(|_| Load::new(format, filters));
+                    let done = load.read(&mut reader, rows).map(|()| load);
                     let failed = done.is_err();
                     if give.send(done).is_err() || failed {
                         return;
@@ -169,19 +170,19 @@ impl Large {
                 }
             });
             let written = scope.spawn(move || -> anyhow::Result<Vec<String>> {
-                for (i, band, planes) in results {
-                    store(&mut writer, &all[i], &band, planes.as_deref())?;
+                for (i, mut load) in results {
+                    load.write(&mut writer, &all[i])?;
                     // The reader may have ended.
-                    let _ = back.send(band);
+                    let _ = back.send(load);
                 }
                 // An error, if rows are missing.
                 Ok(writer.finish()?)
             });
             let feed = || -> anyhow::Result<()> {
                 for (i, rows) in all.iter().enumerate() {
-                    let band = read.recv().context("the reader ended early")??;
-                    let planes = filter(i, rows, &band)?;
-                    if write.send((i, band, planes)).is_err() {
+                    let mut load = read.recv().context("the reader ended early")??;
+                    filter(i, rows, &mut load)?;
+                    if write.send((i, load)).is_err() {
                         break;
                     }
                 }
@@ -193,6 +194,115 @@ impl Large {
             fed.and(written)
         })
     }
+}
+
+/// A band on its way. Its memory is used again: to clear fresh pages takes longer than to filter them on a GPU.
+struct Load {
+    band: Band,
+    /// The type in which samples go to the device and come back, if not floats.
+    format: Option<SampleFormat>,
+    /// Something is filtered.
+    filters: bool,
+    from: Vec<SampleBuffer>,
+    to: Vec<SampleBuffer>,
+    /// Results as floats.
+    floats: Vec<Vec<f32>>,
+}
+
+impl Load {
+    fn new(format: Option<SampleFormat>, filters: bool) -> Self {
+        let (band, from, to, floats) = Default::default();
+        Self { band, format, filters, from, to, floats }
+    }
+
+    /// Reads rows, and makes integers of them where they are.
+    fn read(&mut self, reader: &mut BandReader, rows: &Rows) -> anyhow::Result<()> {
+        reader.rows(rows.read.clone(), &mut self.band)?;
+        let Some(format) = self.format.filter(|_| self.filters) else { return Ok(()) };
+        let frame = self.band.frame()?;
+        fit(&mut self.from, format, frame.channels(), frame.width() * frame.height());
+        for (to, plane) in self.from.iter_mut().zip(frame.planes()) {
+            match (to, &*plane.contiguous()) {
+                (SampleBuffer::U8(to), from) => to.iter_mut().zip(from).for_each(|(to, v)| *to = *v as u8),
+                (SampleBuffer::U16(to), from) => to.iter_mut().zip(from).for_each(|(to, v)| *to = *v as u16),
+                (SampleBuffer::F32(to), from) => to.copy_from_slice(from),
+            }
+        }
+        Ok(())
+    }
+
+    /// Filters the colours.
+    fn filter(
+        &mut self,
+        engine: &Engine,
+        resolved: &Resolved,
+        part: &Part,
+        control: &Control,
+    ) -> anyhow::Result<()> {
+        let frame = self.band.frame()?;
+        let (channels, pixels) = (frame.channels(), frame.width() * frame.height());
+        fit(&mut self.to, self.format.unwrap_or(SampleFormat::F32), channels, pixels);
+        let mut to: Vec<SamplesMut<'_>> = self.to.iter_mut().map(SampleBuffer::view_mut).collect();
+        if self.format.is_some() {
+            let from: Vec<Samples<'_>> = self.from.iter().map(SampleBuffer::view).collect();
+            return Ok(engine.denoiser().run_part(resolved, part, &from, &mut to, control)?);
+        }
+        frame.check_finite()?;
+        let planes: Vec<_> = frame.planes().iter().map(PlaneView::contiguous).collect();
+        let from: Vec<Samples<'_>> = planes.iter().map(|p| Samples::F32(p)).collect();
+        Ok(engine.denoiser().run_part(resolved, part, &from, &mut to, control)?)
+    }
+
+    /// Writes the rows that are wanted: filtered, or as they were.
+    fn write(&mut self, writer: &mut BandWriter, rows: &Rows) -> anyhow::Result<()> {
+        let frame = self.band.frame()?;
+        let width = frame.width();
+        let alpha = self.band.alpha();
+        let alpha = alpha.as_ref().map(|view| view.band(rows.kept.clone()));
+        if !self.filters {
+            let views: Vec<PlaneView<'_>> =
+                frame.planes().iter().map(|v| v.band(rows.kept.clone())).collect();
+            return Ok(writer.rows(&views, alpha)?);
+        }
+        let kept = rows.kept.start * width..rows.kept.end * width;
+        self.floats.resize_with(self.to.len(), Vec::new);
+        let view = |data| PlaneView::new(width, rows.kept.len(), width, data);
+        let mut views = Vec::new();
+        for (floats, plane) in self.floats.iter_mut().zip(&self.to) {
+            match plane {
+                SampleBuffer::F32(v) => views.push(view(&v[kept.clone()])?),
+                SampleBuffer::U8(v) => {
+                    floats.clear();
+                    floats.extend(v[kept.clone()].iter().map(|v| f32::from(*v)));
+                    views.push(view(floats)?);
+                }
+                SampleBuffer::U16(v) => {
+                    floats.clear();
+                    floats.extend(v[kept.clone()].iter().map(|v| f32::from(*v)));
+                    views.push(view(floats)?);
+                }
+            }
+        }
+        Ok(writer.rows(&views, alpha)?)
+    }
+}
+
+/// As many buffers of a type and length, with any content.
+fn fit(buffers: &mut Vec<SampleBuffer>, format: SampleFormat, count: usize, len: usize) {
+    let fits = |b: &SampleBuffer| b.view().format() == format && b.view().len() == len;
+    if buffers.len() != count || !buffers.iter().all(fits) {
+        *buffers = vec![SampleBuffer::new(format, len); count];
+    }
+}
+
+/// The integers that samples are stored as, where they are read and written as they are.
+fn stored(reader: &BandReader) -> Option<SampleFormat> {
+    let format = match reader.samples() {
+        SampleType::U8 => SampleFormat::U8,
+        SampleType::U16 => SampleFormat::U16,
+        _ => return None,
+    };
+    (reader.white() == format.white()).then_some(format)
 }
 
 /// Rows that are read and written together.
@@ -215,49 +325,6 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
     let margin = plan.parts(1).get(height / 2).map_or(0, |p| p.read().len());
     let parts = plan.parts(most.saturating_sub(margin).max(margin / 2).max(BLOCK));
     parts.into_iter().map(|part| Rows { read: part.read(), kept: part.kept(), part: Some(part) }).collect()
-}
-
-/// Filters the colours of a band.
-fn filtered(
-    engine: &Engine,
-    resolved: &Resolved,
-    part: &Part,
-    band: &Band,
-    control: &Control,
-) -> anyhow::Result<Vec<Plane>> {
-    let frame = band.frame()?;
-    frame.check_finite()?;
-    let (width, height) = (frame.width(), frame.height());
-    let planes: Vec<_> = frame.planes().iter().map(PlaneView::contiguous).collect();
-    let from: Vec<Samples<'_>> = planes.iter().map(|p| Samples::F32(p)).collect();
-    let mut out: Vec<Plane> = planes.iter().map(|_| Plane::zeros(width, height)).collect();
-    let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p.as_mut_slice())).collect();
-    engine.denoiser().run_part(resolved, part, &from, &mut to, control)?;
-    Ok(out)
-}
-
-/// Writes the rows of a band that are wanted: filtered, or as they were.
-fn store(
-    writer: &mut BandWriter,
-    rows: &Rows,
-    band: &Band,
-    filtered: Option<&[Plane]>,
-) -> anyhow::Result<()> {
-    let alpha = band.alpha();
-    let alpha = alpha.as_ref().map(|view| view.band(rows.kept.clone()));
-    match filtered {
-        Some(planes) => {
-            let views: Vec<PlaneView<'_>> = planes.iter().map(|p| p.view().band(rows.kept.clone())).collect();
-            writer.rows(&views, alpha)?;
-        }
-        None => {
-            let frame = band.frame()?;
-            let views: Vec<PlaneView<'_>> =
-                frame.planes().iter().map(|v| v.band(rows.kept.clone())).collect();
-            writer.rows(&views, alpha)?;
-        }
-    }
-    Ok(())
 }
 
 fn is_gpu(engine: &Engine) -> bool {

@@ -11,7 +11,7 @@ mod registry;
 
 pub(crate) use parameter::Settings;
 pub use parameter::{Kind, Parameter};
-pub(crate) use plan::Planned;
 pub use plan::{Front, Part, Plan, Window, Work};
+pub(crate) use plan::{Planned, lcm};
 pub(crate) use registry::{Guide, Subject};
 pub use registry::{Method, ParameterInfo, Params};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{bm3d, isoline, nlm};
+use super::{bm3d, classic, isoline, nlm};
 use crate::ColorMode;
 
 /// What a device is to compute: made and checked once, the same for every device.
@@ -60,6 +60,8 @@ pub enum Work {
     Nlm(nlm::Plan),
     /// An isoline filter.
     Isoline(Box<isoline::Plan>),
+    /// A classic filter.
+    Classic(classic::Plan),
     /// What an isoline filter knows about a picture, as one plane.
     Map(Box<isoline::Plan>, isoline::Map),
 }
@@ -126,8 +128,18 @@ pub(crate) trait Planned {
         false
     }
 
+    /// The sample value of white, where the planes are the channels.
+    fn white(&self) -> f32;
+
     /// The same for a picture of another height.
     fn set_height(&mut self, rows: usize);
+}
+
+impl Window {
+    /// Of frames that do not depend on each other.
+    pub(crate) fn single(width: usize, height: usize, channels: usize) -> Self {
+        Self { width, height, planes: channels, guides: 0, results: channels, past: 0, future: 0 }
+    }
 }
 
 impl Work {
@@ -135,6 +147,7 @@ impl Work {
         match self {
             Self::Bm3d(plan) => plan,
             Self::Nlm(plan) => plan,
+            Self::Classic(plan) => plan,
             Self::Isoline(plan) | Self::Map(plan, _) => &**plan,
         }
     }
@@ -143,6 +156,7 @@ impl Work {
         match self {
             Self::Bm3d(plan) => plan,
             Self::Nlm(plan) => plan,
+            Self::Classic(plan) => plan,
             Self::Isoline(plan) | Self::Map(plan, _) => &mut **plan,
         }
     }
@@ -223,11 +237,13 @@ impl Plan {
     /// Cuts the picture into `count` parts of nearly equal height that read `margin` rows around.
     pub(crate) fn cut(&self, count: usize, margin: usize) -> Vec<Part> {
         let (grid, height) = (self.work.planned().row_grid(), self.window().height);
+        // What depends on the whole picture is not cut.
+        let count = if margin >= height { 1 } else { count };
         let at = |i: usize| if i == count { height } else { i * height / count / grid * grid };
         let writes = (0..count).map(|i| at(i)..at(i + 1)).filter(|w| !w.is_empty());
         let part = |write: Range<usize>| {
             let first = write.start.saturating_sub(margin) / grid * grid;
-            Part { height, read: first..(write.end + margin).min(height), write }
+            Part { height, read: first..write.end.saturating_add(margin).min(height), write }
         };
         writes.map(part).collect()
     }
@@ -264,6 +280,12 @@ impl From<nlm::Plan> for Work {
     }
 }
 
+impl From<classic::Plan> for Work {
+    fn from(plan: classic::Plan) -> Self {
+        Self::Classic(plan)
+    }
+}
+
 impl From<isoline::Plan> for Work {
     fn from(plan: isoline::Plan) -> Self {
         Self::Isoline(Box::new(plan))
@@ -274,11 +296,7 @@ impl From<isoline::Plan> for Work {
 impl<W: Into<Work>> From<W> for Plan {
     fn from(work: W) -> Self {
         let work = work.into();
-        let white = match &work {
-            Work::Bm3d(_) => 255.0,
-            Work::Nlm(plan) => plan.white,
-            Work::Isoline(plan) | Work::Map(plan, _) => plan.white,
-        };
+        let white = work.planned().white();
         Self::new(work, Front::channels(white))
     }
 }
@@ -290,80 +308,8 @@ impl Front {
     }
 }
 
-impl Planned for bm3d::Plan {
-    fn window(&self) -> Window {
-        let channels = self.channels();
-        let (width, height) = (self.width, self.height);
-        Window { width, height, planes: channels, guides: 0, results: channels, past: 0, future: 0 }
-    }
-
-    fn halo(&self) -> usize {
-        self.halo()
-    }
-
-    /// Every pass has a row of reference patches there.
-    fn row_grid(&self) -> usize {
-        self.passes.iter().map(|p| p.step).fold(1, lcm)
-    }
-
-    fn unit_rows(&self) -> usize {
-        self.passes.len() * Self::UNIT_ROWS
-    }
-
-    fn scale(&self, white: f32) -> f32 {
-        255.0 / white
-    }
-
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
-    }
-}
-
-impl Planned for nlm::Plan {
-    fn window(&self) -> Window {
-        let Self { width, height, channels, guides, past, future, .. } = *self;
-        Window { width, height, planes: channels, guides, results: channels, past, future }
-    }
-
-    fn halo(&self) -> usize {
-        self.halo()
-    }
-
-    fn likes_bytes(&self) -> bool {
-        true
-    }
-
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
-    }
-}
-
-impl Planned for isoline::Plan {
-    fn window(&self) -> Window {
-        let (&Self { width, height, past, future, .. }, channels) = (self, self.channels());
-        Window { width, height, planes: channels, guides: 0, results: channels, past, future }
-    }
-
-    fn halo(&self) -> usize {
-        self.halo()
-    }
-
-    /// Cells and blocks begin there.
-    fn row_grid(&self) -> usize {
-        let cells = [self.restore.square.cell, self.pilot_restore.square.cell];
-        cells.into_iter().fold(isoline::Averaging::BLOCK, lcm)
-    }
-
-    fn likes_bytes(&self) -> bool {
-        true
-    }
-
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
-    }
-}
-
-fn lcm(a: usize, b: usize) -> usize {
+/// The least common multiple.
+pub(crate) fn lcm(a: usize, b: usize) -> usize {
     let (mut x, mut y) = (a, b);
     while y != 0 {
         (x, y) = (y, x % y);

@@ -1,7 +1,7 @@
 //! Every method, once: its names, its parameters, and how it comes to a plan.
 
 use super::parameter::{Kind, Parameter, Settings};
-use super::{Plan, bm3d, isoline, nlm};
+use super::{Plan, bm3d, classic, isoline, nlm};
 use crate::{Error, Result};
 
 /// Planes that are filtered together, and what is known of them.
@@ -206,6 +206,8 @@ methods! {
     Nlm, nlm, "non-local means (Buades et al., Goossens et al.); video in real time";
     /// Averages along isolines.
     Isoline, isoline, "averages along isolines (Perrot et al.); the fastest";
+    /// The filters that others are compared with.
+    Classic, classic, "Gaussian, bilateral, total variation, Wiener: to compare with";
 }
 
 impl Default for Method {

@@ -1,7 +1,6 @@
 //! The processor: SIMD chosen at run time, threads by rayon.
 
 mod bm3d;
-#[allow(dead_code, reason = "wired to the denoiser in the next commit")]
 mod classic;
 mod isoline;
 mod level;
@@ -65,8 +64,8 @@ impl Backend for Cpu {
 
     fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
         let takes = match plan.work() {
-            Work::Bm3d(_) | Work::Map(..) => front::Takes::Floats,
             Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
+            _ => front::Takes::Floats,
         };
         front::open(plan, takes, |plan| self.channels(plan))
     }
@@ -89,6 +88,11 @@ impl Cpu {
             })),
             Work::Nlm(plan) => Box::new(nlm::NlmSequence::new(self, &plan)?),
             Work::Isoline(plan) => Box::new(isoline::IsolineSequence::new(self, &plan)?),
+            Work::Classic(plan) => Box::new(Singly::new(window, move |frame, to, control| {
+                let out = classic::run(&cpu, &plan, &views(window, frame.planes)?, control)?;
+                store(&out, to);
+                Ok(())
+            })),
             Work::Map(plan, map) => Box::new(Singly::new(window, move |frame, to, _| {
                 let views = views(window, frame.planes)?;
                 let known = cpu.pool.install(|| isoline::map(&cpu, &plan, &views, map))?;

@@ -53,6 +53,7 @@ impl<R: Runtime> Backend for Gpu<R> {
                 Ok(()) => Caps { full_precision: true, ..Caps::default() },
             },
             Work::Nlm(_) | Work::Isoline(_) => Caps { full_precision: true, ..Caps::default() },
+            _ => Caps::refusing(self.not_offered().to_string()),
         }
     }
 
@@ -61,7 +62,7 @@ impl<R: Runtime> Backend for Gpu<R> {
         let takes = match plan.work() {
             Work::Bm3d(_) => front::Takes::Colors,
             Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
-            Work::Map(..) => front::Takes::Floats,
+            _ => front::Takes::Floats,
         };
         front::open(plan, takes, |plan| {
             Ok(match plan.work() {
@@ -76,6 +77,7 @@ impl<R: Runtime> Backend for Gpu<R> {
                         Ok(())
                     }))
                 }
+                _ => return Err(self.not_offered()),
             })
         })
     }
@@ -96,12 +98,22 @@ impl<R: Runtime> Backend for Gpu<R> {
             }
             Work::Nlm(work) => Ok(self.nlm_repeated(work, frames, repeat)?.into()),
             Work::Isoline(work) => Ok(self.isoline_repeated(work, frames, repeat)?.into()),
-            Work::Map(..) => Err(Error::Unsupported("maps are not timed".into())),
+            _ => Err(Error::Unsupported("this is not timed".into())),
         }
     }
 
     fn probe(&self) -> Option<&dyn Probe> {
         Some(self)
+    }
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// For methods without kernels.
+    fn not_offered(&self) -> Error {
+        Error::Unsupported(format!(
+            "{}: this method is for the processor: --device cpu or auto",
+            self.runtime.name()
+        ))
     }
 }
 

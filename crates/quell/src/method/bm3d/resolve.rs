@@ -1,7 +1,7 @@
 //! From noise, size and settings to parameters and a plan.
 
 use super::{PARAMETERS, Params, Plan, Profile};
-use crate::method::{Front, Settings, Subject};
+use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
 use crate::{ColorMode, Result};
 
 /// The parameters for noise of deviation `sigma` on the 0..255 scale.
@@ -35,5 +35,36 @@ fn sigmas(color: Option<ColorMode>, sigma: f32) -> Vec<f32> {
         ColorMode::Independent => vec![sigma],
         ColorMode::Luma => vec![gain[0]],
         _ => gain.to_vec(),
+    }
+}
+
+impl Planned for Plan {
+    fn window(&self) -> Window {
+        Window::single(self.width, self.height, self.channels())
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    /// Every pass has a row of reference patches there.
+    fn row_grid(&self) -> usize {
+        self.passes.iter().map(|p| p.step).fold(1, lcm)
+    }
+
+    fn unit_rows(&self) -> usize {
+        self.passes.len() * Self::UNIT_ROWS
+    }
+
+    fn scale(&self, white: f32) -> f32 {
+        255.0 / white
+    }
+
+    fn white(&self) -> f32 {
+        255.0
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
     }
 }

@@ -8,6 +8,7 @@ mod params;
 mod plan;
 mod profile;
 pub mod reference;
+pub(crate) mod resolve;
 
 pub use params::{PARAMETERS, Params, Variant};
 pub use plan::{Filter, Plan};

@@ -24,7 +24,7 @@ impl Variant {
     pub const ALL: [Self; 4] = [Self::Gauss, Self::Bilateral, Self::Tv, Self::Wiener];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Gauss => "gauss",
             Self::Bilateral => "bilateral",

@@ -22,12 +22,12 @@ impl Profile {
     pub const ALL: [Self; 4] = [Self::Gauss, Self::Bilateral, Self::Tv, Self::Wiener];
 
     /// The name used on the command line.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         self.variant().name()
     }
 
     /// The filter.
-    pub fn variant(self) -> Variant {
+    pub const fn variant(self) -> Variant {
         match self {
             Self::Gauss => Variant::Gauss,
             Self::Bilateral => Variant::Bilateral,

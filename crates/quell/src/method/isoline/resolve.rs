@@ -1,7 +1,7 @@
 //! From noise, size and settings to parameters and a plan.
 
-use super::{PARAMETERS, Params, Plan, Profile};
-use crate::method::{Front, Settings, Subject};
+use super::{Averaging, PARAMETERS, Params, Plan, Profile};
+use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
 use crate::{ColorMode, Result};
 
 /// The space in which colours are filtered: directions and acceptance are decided on its luma.
@@ -40,4 +40,33 @@ pub(crate) fn planes(
 ) -> Result<crate::Plan> {
     let sigmas: Vec<f32> = sigma.iter().map(|s| s * strength).collect();
     Ok(Plan::new(params, size, white, &sigmas)?.into())
+}
+
+impl Planned for Plan {
+    fn window(&self) -> Window {
+        let (&Self { width, height, past, future, .. }, channels) = (self, self.channels());
+        Window { width, height, planes: channels, guides: 0, results: channels, past, future }
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    /// Cells and blocks begin there.
+    fn row_grid(&self) -> usize {
+        let cells = [self.restore.square.cell, self.pilot_restore.square.cell];
+        cells.into_iter().fold(Averaging::BLOCK, lcm)
+    }
+
+    fn likes_bytes(&self) -> bool {
+        true
+    }
+
+    fn white(&self) -> f32 {
+        self.white
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::{PARAMETERS, Params, Plan, Profile};
 use crate::Result;
-use crate::method::{Guide, Settings, Subject};
+use crate::method::{Guide, Planned, Settings, Subject, Window};
 
 /// The parameters for noise of deviation `sigma` on the 0..255 scale.
 pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels: usize) -> Result<Params> {
@@ -27,4 +27,27 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
         Guide::Planes(guides, variance) => new(guides, subject.strength)?.with_guide_noise(variance),
     };
     Ok(plan.into())
+}
+
+impl Planned for Plan {
+    fn window(&self) -> Window {
+        let Self { width, height, channels, guides, past, future, .. } = *self;
+        Window { width, height, planes: channels, guides, results: channels, past, future }
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    fn likes_bytes(&self) -> bool {
+        true
+    }
+
+    fn white(&self) -> f32 {
+        self.white
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+    }
 }

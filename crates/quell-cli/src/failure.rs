@@ -128,7 +128,8 @@ pub(crate) fn hint(error: &anyhow::Error) -> Option<String> {
         if let Some(quell::Error::Memory { .. }) = cause.downcast_ref() {
             return Some(SMALLER.to_owned());
         }
-        if let Some(quell::Error::Device { device, .. }) = cause.downcast_ref()
+        if let Some(quell::Error::Device { device, .. } | quell::Error::DeviceMemory { device, .. }) =
+            cause.downcast_ref()
             && device != "cpu"
         {
             return Some("quell devices shows what there is; --device auto takes what works".to_owned());

@@ -22,7 +22,7 @@ const PROCESSOR: usize = 48 << 20;
 /// The same on a GPU, which has time for halos while files are read and written.
 const GPU: usize = 8 << 20;
 /// Rows that noise is estimated from: so many pixels, in so many places.
-const SEEN: usize = 8 << 20;
+const SEEN: usize = 2 << 20;
 const PLACES: usize = 16;
 /// Estimators look at blocks of so many rows.
 const BLOCK: usize = 16;

@@ -69,6 +69,14 @@ pub enum Error {
         /// What it reported.
         reason: String,
     },
+    /// The device has not enough memory for this, in however small parts; it works on, and another one may have enough.
+    #[error("{device}: out of device memory ({} asked for)", size(*.bytes))]
+    DeviceMemory {
+        /// Name of the device.
+        device: String,
+        /// What was asked for last.
+        bytes: u64,
+    },
     /// The work was cancelled through a [`Cancel`](crate::Cancel) handle.
     #[error("cancelled")]
     Cancelled,
@@ -80,6 +88,11 @@ fn size(bytes: u64) -> String {
 }
 
 impl Error {
+    /// Whether the device is to blame: another one may do better.
+    pub fn is_of_device(&self) -> bool {
+        matches!(self, Self::Device { .. } | Self::DeviceMemory { .. })
+    }
+
     /// A [`Error::Parameter`] from anything printable.
     pub fn parameter(name: impl Into<String>, value: impl ToString, reason: impl Into<String>) -> Self {
         Self::Parameter { name: name.into(), value: value.to_string(), reason: reason.into() }

@@ -239,7 +239,7 @@ fn bench() -> Command {
         )
         .args(EngineArgs::define("25"))
         .mut_arg("profile", |a| {
-            let all = [("all", "every profile in turn")];
+            let all = [("all", "every profile in turn".to_owned())];
             a.value_parser(super::values::names(super::values::profiles().into_iter().chain(all)))
         })
         .args(ReadingArgs::define())

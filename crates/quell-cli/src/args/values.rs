@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StyledStr};
 use clap::{Arg, ArgAction, ArgMatches};
+use quell::Method;
 use quell::device::{LEAST_TILE, SampleFormat};
 
 use crate::table::Style;
@@ -138,33 +139,27 @@ pub(super) fn parsed<T: FromStr<Err = quell::Error>>(text: &str) -> Result<T, St
 }
 
 /// One of a few names with a line of help each.
-pub(super) fn names(of: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+pub(super) fn names<H: Into<StyledStr>>(
+    of: impl IntoIterator<Item = (&'static str, H)>,
+) -> PossibleValuesParser {
     PossibleValuesParser::new(of.into_iter().map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
-/// Every profile in one line, by name.
-pub(super) fn profiles() -> [(&'static str, &'static str); 13] {
-    [
-        ("fast", "quell's fastest, for previews and video"),
-        ("middle", "most of the quality in a fraction of the time"),
-        ("normal", "bm3d: the published quality; nlm: whole patches; isoline: two rounds"),
-        ("high", "a little better, three times as slow"),
-        ("original", "settings of the GPU thesis, DCT in both passes"),
-        ("modified", "settings of the GPU thesis for speed"),
-        ("lc", "the BM3D authors' low-complexity profile"),
-        ("np", "the BM3D authors' normal profile"),
-        ("vn", "the BM3D authors' profile for strong noise"),
-        ("ipol", "nlm: the table of Buades et al. (IPOL 2011)"),
-        ("goossens", "nlm: settings of Goossens et al. for video"),
-        ("paper", "isoline: the hybrid filter of Perrot et al., settings of their table"),
-        ("paper-long", "isoline: the same with long lines"),
-    ]
+/// Every profile in one line, by name; those of several methods share it.
+pub(super) fn profiles() -> Vec<(&'static str, String)> {
+    let mut all: Vec<(&'static str, Vec<String>)> = Vec::new();
+    for method in Method::all().into_iter().flat_map(Method::profiles) {
+        let line = format!("{}: {}", method.name(), method.profile_help());
+        match all.iter_mut().find(|(name, _)| *name == method.profile()) {
+            Some((_, lines)) => lines.push(line),
+            None => all.push((method.profile(), vec![line])),
+        }
+    }
+    all.into_iter().map(|(name, lines)| (name, lines.join("; "))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use quell::Method;
-
     use super::*;
 
     #[test]
@@ -178,11 +173,11 @@ mod tests {
 
     #[test]
     fn every_profile_is_listed() {
-        let listed = profiles().map(|(name, _)| name);
-        let methods = Method::all();
-        let all: Vec<_> = methods.iter().flat_map(|m| m.profiles()).map(Method::profile).collect();
-        assert!(all.iter().all(|name| listed.contains(name)));
-        assert!(listed.iter().all(|name| all.contains(name)));
+        let listed = profiles();
+        let fast = &listed.iter().find(|(name, _)| *name == "fast").unwrap().1;
+        assert!(fast.starts_with("bm3d: quell's fastest") && fast.contains("; nlm: "), "{fast}");
+        let wiener = &listed.iter().find(|(name, _)| *name == "wiener").unwrap().1;
+        assert!(wiener.starts_with("classic: "), "{wiener}");
     }
 
     #[test]

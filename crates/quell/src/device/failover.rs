@@ -128,7 +128,7 @@ impl Devices {
                 return Ok((None, self.processor()?.open(plan)?));
             }
             match (backend.open(plan), number) {
-                (Err(e @ Error::Device { .. }), Some(number)) => self.leave(number, &e),
+                (Err(e), Some(number)) if e.is_of_device() => self.leave(number, &e),
                 (sequence, number) => return Ok((number, sequence?)),
             }
         }

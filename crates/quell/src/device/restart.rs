@@ -7,7 +7,7 @@ use super::failover::Devices;
 use super::ring::Ring;
 use super::singly::Kept;
 use super::{DeviceSamples, Input, SampleBuffer, SampleFormat, SamplesMut, Sequence};
-use crate::{Control, Error, Plan, Result};
+use crate::{Control, Plan, Result};
 
 /// A sequence that can be begun again: the frames that the next results need are kept.
 pub(super) struct Restarting {
@@ -29,12 +29,15 @@ impl Restarting {
 
     /// Whether the work has to be done again, on the next device, which has been given these frames.
     fn again(&mut self, done: &Result<()>, frames: Range<usize>, control: &Control) -> Result<bool> {
-        let (Err(e @ Error::Device { .. }), Some(number)) = (done, self.running.0) else { return Ok(false) };
+        let (Err(e), Some(number)) = (done, self.running.0) else { return Ok(false) };
+        if !e.is_of_device() {
+            return Ok(false);
+        }
         self.devices.leave(number, e);
         loop {
             self.running = self.devices.start(&self.plan)?;
             match (self.replay(frames.clone(), control), self.running.0) {
-                (Err(e @ Error::Device { .. }), Some(number)) => self.devices.leave(number, &e),
+                (Err(e), Some(number)) if e.is_of_device() => self.devices.leave(number, &e),
                 (replayed, _) => return replayed.map(|()| true),
             }
         }

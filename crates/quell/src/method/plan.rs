@@ -323,14 +323,14 @@ mod tests {
 
     #[test]
     fn colours_are_three_planes_whatever_the_channels() {
-        let one = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 40, 30, &[20.0]).unwrap();
+        let one = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 40, 900, &[20.0]).unwrap();
         let plan = Plan::from(one.clone());
         assert_eq!((plan.window().planes, plan.window().results, plan.scale()), (1, 1, 1.0));
         let front = Front { white: 1023.0, color: Some(ColorMode::Luma), unclip: None };
         let plan = Plan::new(one, front);
         assert_eq!((plan.window().planes, plan.window().results, plan.work().window().planes), (3, 3, 1));
         assert_eq!(plan.scale(), 255.0 / 1023.0);
-        let parts = plan.parts(9);
+        let parts = plan.parts(225);
         assert_eq!((parts.len(), plan.of(&parts[0]).window().height), (4, parts[0].read().len()));
     }
 

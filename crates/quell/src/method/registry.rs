@@ -142,6 +142,13 @@ macro_rules! methods {
                 }
             }
 
+            /// What the profile is, in a few words.
+            pub fn profile_help(self) -> &'static str {
+                match self {
+                    $(Self::$variant(profile) => profile.help()),+
+                }
+            }
+
             /// The method with each of its profiles.
             pub fn profiles(self) -> Vec<Self> {
                 match self {

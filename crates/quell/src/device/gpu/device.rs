@@ -74,5 +74,9 @@ pub(super) fn stopped<R: Runtime>(runtime: &R, stop: Stop) -> Error {
 }
 
 fn error<R: Runtime>(runtime: &R, e: GpuError) -> Error {
-    Error::Device { device: runtime.name().into(), reason: e.to_string() }
+    let device = runtime.name().to_owned();
+    match e {
+        GpuError::OutOfMemory { bytes } => Error::DeviceMemory { device, bytes: bytes as u64 },
+        other => Error::Device { device, reason: other.to_string() },
+    }
 }

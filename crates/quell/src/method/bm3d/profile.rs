@@ -58,6 +58,21 @@ impl Profile {
         }
     }
 
+    /// What it is, in a few words.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Fast => "quell's fastest, for previews and video",
+            Self::Middle => "most of the quality in a fraction of the time",
+            Self::Normal => "the published quality",
+            Self::High => "a little better, three times as slow",
+            Self::Original => "settings of the GPU thesis, DCT in both passes",
+            Self::Modified => "settings of the GPU thesis for speed",
+            Self::Lc => "the authors' low-complexity profile",
+            Self::Np => "the authors' normal profile",
+            Self::Vn => "the authors' profile for strong noise",
+        }
+    }
+
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
     ///
     /// Above 40 the profiles switch to their settings for strong noise, as the authors' program does.

@@ -26,6 +26,16 @@ impl Profile {
         self.variant().name()
     }
 
+    /// What it is, in a few words.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Gauss => "average of the neighbourhood",
+            Self::Bilateral => "the same over similar samples",
+            Self::Tv => "total variation by Chambolle",
+            Self::Wiener => "weakens what noise there is in each frequency",
+        }
+    }
+
     /// The filter.
     pub const fn variant(self) -> Variant {
         match self {

@@ -31,6 +31,16 @@ impl Profile {
         }
     }
 
+    /// What it is, in a few words.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Fast => "one round",
+            Self::Normal => "two rounds",
+            Self::Paper => "the hybrid filter of Perrot et al., settings of their table",
+            Self::PaperLong => "the same with long lines",
+        }
+    }
+
     /// The parameters for noise of deviation `sigma` on the 0..255 scale and pictures of 1 or 3 channels.
     pub fn params(self, sigma: f32, channels: usize) -> Params {
         match self {

@@ -31,6 +31,16 @@ impl Profile {
         }
     }
 
+    /// What it is, in a few words.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::Fast => "pixel by pixel",
+            Self::Normal => "whole patches",
+            Self::Ipol => "the table of Buades et al. (IPOL 2011)",
+            Self::Goossens => "settings of Goossens et al. for video",
+        }
+    }
+
     /// The parameters for noise of deviation `sigma` on the 0..255 scale and pictures of 1 or 3 channels.
     pub fn params(self, sigma: f32, channels: usize) -> Params {
         let bisquare = |patch, search, h| Params {

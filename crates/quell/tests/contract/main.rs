@@ -16,4 +16,5 @@ mod parameters;
 mod properties;
 mod samples;
 mod scale;
+mod small;
 mod video;

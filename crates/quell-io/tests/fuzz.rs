@@ -11,7 +11,7 @@ mod targets;
 use targets::{TARGETS, seeds};
 
 /// Damaged copies of every seed.
-const COPIES: u32 = 200;
+const COPIES: u32 = 1000;
 
 /// Numbers that are often not thought of.
 const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fff_ffff, u32::MAX];

@@ -74,7 +74,7 @@ fn commands_in_documents_are_understood() {
             for arguments in calls(line.trim()) {
                 count += 1;
                 if let Some(error) = refused(&arguments) {
-                    wrong.push(format!("{}:{}: {error}", path.display(), number + 1));
+                    wrong.push(format!("{}:{}: {error}", crate::report::name(&path), number + 1));
                 }
             }
         }

@@ -36,3 +36,17 @@ apt() {
     fi
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" >>"$log" 2>&1
 }
+
+# Installs Python packages into a virtual environment of our own.
+pip() {
+    say "$* (pip, into .gpu-tools)"
+    if ! [ -x "$tools/venv/bin/pip" ]; then
+        rm -rf "$tools/venv"
+        python3 -m venv "$tools/venv" >>"$log" 2>&1 || {
+            # Debian has the module in a package of its own.
+            rm -rf "$tools/venv"
+            apt python3-venv && python3 -m venv "$tools/venv" >>"$log" 2>&1
+        } || return 1
+    fi
+    "$tools/venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 "$@" >>"$log" 2>&1
+}

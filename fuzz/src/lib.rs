@@ -1,12 +1,33 @@
-//! What every target for pictures does.
+//! What every target does, and the seeds that it starts from. A test of quell-io does the same for a few seconds, without
+//! a fuzzer (`scripts/fuzz --smoke`).
+
+pub mod seeds;
 
 use std::io::Cursor;
 
+use quell::bm3d::{Params, Plan, Profile};
 use quell_io::bands::{Band, BandReader};
+use quell_io::video::{Y4mReader, Y4mWriter, parse_probe};
 use quell_io::{Error, Format, ReadOptions, WriteOptions};
 
 /// Pixels at most: a target that takes seconds finds nothing.
 const PIXELS: u64 = 1 << 16;
+
+/// Every target by the name of its file.
+pub const TARGETS: [(&str, fn(&[u8])); 12] = [
+    ("decode_png", |bytes| decode(Format::Png, bytes)),
+    ("decode_jpeg", |bytes| decode(Format::Jpeg, bytes)),
+    ("decode_tiff", |bytes| decode(Format::Tiff, bytes)),
+    ("decode_webp", |bytes| decode(Format::WebP, bytes)),
+    ("decode_pnm", |bytes| decode(Format::Pnm, bytes)),
+    ("decode_pfm", |bytes| decode(Format::Pfm, bytes)),
+    ("decode_exr", |bytes| decode(Format::Exr, bytes)),
+    ("decode_npy", |bytes| decode(Format::Npy, bytes)),
+    ("plan", |bytes| plan(&String::from_utf8_lossy(bytes))),
+    ("probe", |bytes| probe(&String::from_utf8_lossy(bytes))),
+    ("bands", bands),
+    ("y4m", y4m),
+];
 
 /// Any bytes as a picture: decoding gives a picture or an error, never a panic, never more memory than allowed; and
 /// what was read can be written in the same format and read again.
@@ -59,4 +80,45 @@ pub fn bands(bytes: &[u8]) {
     }
     // Padding of tiles counts as pixels where they are unpacked together.
     assert!(whole.is_ok() || matches!(whole, Err(Error::TooLarge { .. })), "{whole:?}");
+}
+
+/// Any text as a parameter file: it is refused with an error or gives a plan, never a panic.
+pub fn plan(text: &str) {
+    let Ok(params) = Params::from_toml(text, &Profile::Normal.params(25.0)) else { return };
+    if params.validate().is_ok() {
+        let _ = Plan::new(&params, 32, 32, &[25.0]);
+        let _ = Plan::new(&params, 32, 32, &[25.0; 3]);
+    }
+}
+
+/// Any text at all as what ffprobe says of a clip: understood or refused, never a panic.
+pub fn probe(text: &str) {
+    parse_probe(text);
+}
+
+/// Any bytes at all as a YUV4MPEG2 stream: frames or an error, never a panic, never more memory than allowed; and what
+/// was read can be written and read again.
+pub fn y4m(bytes: &[u8]) {
+    const PIXELS: u64 = 1 << 14;
+    let Ok(mut reader) = Y4mReader::new(bytes, PIXELS) else { return };
+    let format = reader.info().format;
+    assert!((format.width * format.height) as u64 <= PIXELS);
+    let mut frame = format.frame();
+    let mut copy = Y4mWriter::new(Vec::new(), reader.info()).expect("what was read can be written");
+    let mut frames = 0;
+    while let Ok(true) = reader.next(&mut frame) {
+        copy.write(&frame, reader.parameters()).expect("memory takes everything");
+        frames += 1;
+    }
+    if frames == 0 {
+        return;
+    }
+    let copy = copy.finish().expect("memory takes everything");
+    let mut again = Y4mReader::new(&copy[..], PIXELS).expect("what was written can be read");
+    assert_eq!(again.info().format, format);
+    let mut count = 0;
+    while again.next(&mut frame).expect("every frame is whole") {
+        count += 1;
+    }
+    assert_eq!(count, frames);
 }

@@ -69,7 +69,11 @@ typedef unsigned long long ulong;
 #ifdef QUELL_EMULATOR
 #define RSQRT(a) (1.0f / sqrtf(a))
 #define SATURATE(a) fminf(fmaxf((a), 0.0f), 1.0f)
-FN int LOCAL_ADD(int* p, int v) { int old = *p; *p += v; return old; }
+FN int LOCAL_ADD(int* p, int v) {
+  int old = *p;
+  *p += v;
+  return old;
+}
 #else
 #define RSQRT(a) rsqrtf(a)
 #define SATURATE(a) __saturatef(a)
@@ -121,7 +125,9 @@ FN float DIVIDE(float a, float b) {
 
 // Adds to global memory; other work-groups may add to the same place, in any order.
 #if defined(QUELL_PTX)
-FN void GLOBAL_ADD(GLOBAL float* p, float v) { asm volatile("red.global.add.f32 [%0], %1;" ::"l"((ulong)p), "f"(v) : "memory"); }
+FN void GLOBAL_ADD(GLOBAL float* p, float v) {
+  asm volatile("red.global.add.f32 [%0], %1;" ::"l"((ulong)p), "f"(v) : "memory");
+}
 #elif !defined(__OPENCL_VERSION__)
 #ifdef QUELL_EMULATOR
 FN void GLOBAL_ADD(float* p, float v) { *p += v; }
@@ -159,15 +165,34 @@ typedef half plane_t;
 #else
 typedef ushort plane_t;
 #ifdef QUELL_EMULATOR
-FN float LOAD_PLANE(const ushort* p, int i) { _Float16 h; memcpy(&h, p + i, 2); return (float)h; }
-FN void STORE_PLANE(ushort* p, int i, float v) { _Float16 h = (_Float16)v; memcpy(p + i, &h, 2); }
+FN float LOAD_PLANE(const ushort* p, int i) {
+  _Float16 h;
+  memcpy(&h, p + i, 2);
+  return (float)h;
+}
+FN void STORE_PLANE(ushort* p, int i, float v) {
+  _Float16 h = (_Float16)v;
+  memcpy(p + i, &h, 2);
+}
 FN void STORE_PLANE4(ushort* p, int i, float a, float b, float c, float d) {
   STORE_PLANE(p, i, a), STORE_PLANE(p, i + 1, b), STORE_PLANE(p, i + 2, c), STORE_PLANE(p, i + 3, d);
 }
 #else
-FN float LOAD_PLANE(const ushort* p, int i) { float v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(p[i])); return v; }
-FN void STORE_PLANE(ushort* p, int i, float v) { ushort h; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v)); p[i] = h; }
-FN uint two_halves(float a, float b) { uint h; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a)); return h; }
+FN float LOAD_PLANE(const ushort* p, int i) {
+  float v;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(p[i]));
+  return v;
+}
+FN void STORE_PLANE(ushort* p, int i, float v) {
+  ushort h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(v));
+  p[i] = h;
+}
+FN uint two_halves(float a, float b) {
+  uint h;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
+  return h;
+}
 FN void STORE_PLANE4(ushort* p, int i, float a, float b, float c, float d) {
   *(uint2*)(p + i) = make_uint2(two_halves(a, b), two_halves(c, d));
 }

@@ -3,6 +3,8 @@
 
 mod commands;
 mod denoise;
+#[cfg(test)]
+mod documents;
 mod engine;
 mod parameters;
 mod reading;

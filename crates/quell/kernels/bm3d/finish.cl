@@ -28,8 +28,10 @@ FN void denominators(float* out, GLOBAL const float* RESTRICT weights, LOCAL_PTR
   BARRIER();
   for (int i = ITEM; i < FINISH_ROWS / FINISH_EACH * WEIGHT_COLUMNS; i += FINISH_ITEMS) {
     const int row = FINISH_EACH * (i / WEIGHT_COLUMNS), column = i % WEIGHT_COLUMNS;
+    // clang-format off: it misplaces the first UNROLL of a block
     float sums[FINISH_EACH];
     UNROLL for (int k = 0; k < FINISH_EACH; k++) sums[k] = 0;
+    // clang-format on
     UNROLL for (int r = 0; r < FINISH_EACH + PATCH - 1; r++) {
       const float w = tile[(row + r) * WEIGHT_COLUMNS + column];
       UNROLL for (int k = 0; k < FINISH_EACH; k++) {

@@ -41,9 +41,7 @@ FN uint word_at(GLOBAL const uint* RESTRICT guide, int at) {
 }
 
 // The order of candidates: distance, then row and column; the reference patch before all.
-FN uint key_of(uint distance, int number) {
-  return number == CENTRE_NUMBER ? 0 : distance << 16 | (uint)(number + 1);
-}
+FN uint key_of(uint distance, int number) { return number == CENTRE_NUMBER ? 0 : distance << 16 | (uint)(number + 1); }
 
 // Keeps a key if it is among those up to `most` and there is room; `count` counts all of them.
 FN void keep(uint distance, int number, uint most, LOCAL_PTR uint* hits, LOCAL_PTR int* count) {
@@ -127,8 +125,10 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
       const uint w = word_at(guide, plane_at(x + 4 * (i % WORDS), y + i / WORDS, pitch));
       own[which * PATCH * WORDS + i] = i % WORDS == WORDS - 1 ? w & TAIL : w;
     }
+    // clang-format off: it misplaces the first UNROLL of a block
     uint best[BINS];
     UNROLL for (int b = 0; b < BINS; b++) best[b] = FAR;
+    // clang-format on
     const int own_norm = norms[plane_at(x, y, pitch)];
 
     NO_UNROLL for (int band = 0; band < BANDS; band++) {

@@ -23,14 +23,30 @@
 #define __constant__ static
 #define __shared__ static
 
-struct dim3 { unsigned x, y, z; };
-struct int2 { int x, y; };
-struct uint2 { unsigned x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct uchar4 { unsigned char x, y, z, w; };
+struct dim3 {
+  unsigned x, y, z;
+};
+struct int2 {
+  int x, y;
+};
+struct uint2 {
+  unsigned x, y;
+};
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+struct uchar4 {
+  unsigned char x, y, z, w;
+};
 static inline int2 make_int2(int a, int b) { return {a, b}; }
 static inline uint2 make_uint2(unsigned a, unsigned b) { return {a, b}; }
 static inline int4 make_int4(int a, int b, int c, int d) { return {a, b, c, d}; }
@@ -73,8 +89,17 @@ quell_emulator_switch:
   ret
 )");
 
-struct Fiber { void* sp; unsigned char* stack; bool done; };
-struct Warp { void* args[32]; int arrived; int gone; uint64_t meetings; };
+struct Fiber {
+  void* sp;
+  unsigned char* stack;
+  bool done;
+};
+struct Warp {
+  void* args[32];
+  int arrived;
+  int gone;
+  uint64_t meetings;
+};
 static std::vector<Fiber> fibers;
 static std::vector<Warp> warps;
 static std::function<void()>* body;
@@ -109,7 +134,14 @@ static void meet(void (*work)(void**), void* arg) {
   }
 }
 
-static void release() { if (at_barrier && at_barrier == alive) { at_barrier = 0; last_votes = votes; votes = 0; barriers++; } }
+static void release() {
+  if (at_barrier && at_barrier == alive) {
+    at_barrier = 0;
+    last_votes = votes;
+    votes = 0;
+    barriers++;
+  }
+}
 static void barrier(int vote) {
   at_barrier++;
   votes += vote;
@@ -167,56 +199,100 @@ template <class... A> void start(void (*kernel)(A...), unsigned gx, unsigned gy,
   launch(gx, gy, items, [&] { call(kernel, args, std::index_sequence_for<A...>{}); });
 }
 
-struct Word { uint32_t value; int from; uint32_t result; };
+struct Word {
+  uint32_t value;
+  int from;
+  uint32_t result;
+};
 static uint32_t shuffle(uint32_t v, int from) {
   Word w{v, from, 0};
-  meet([](void** p) { for (int i = 0; i < 32; i++) { auto* x = (Word*)p[i]; x->result = ((Word*)p[x->from & 31])->value; } }, &w);
+  meet(
+      [](void** p) {
+        for (int i = 0; i < 32; i++) {
+          auto* x = (Word*)p[i];
+          x->result = ((Word*)p[x->from & 31])->value;
+        }
+      },
+      &w);
   return w.result;
 }
 template <class F> static uint32_t reduce(uint32_t v, F f) {
   Word w{v, 0, 0};
   static F combine = f;
-  meet([](void** p) {
-    uint32_t r = ((Word*)p[0])->value;
-    for (int i = 1; i < 32; i++) r = combine(r, ((Word*)p[i])->value);
-    for (int i = 0; i < 32; i++) ((Word*)p[i])->result = r;
-  }, &w);
+  meet(
+      [](void** p) {
+        uint32_t r = ((Word*)p[0])->value;
+        for (int i = 1; i < 32; i++) r = combine(r, ((Word*)p[i])->value);
+        for (int i = 0; i < 32; i++) ((Word*)p[i])->result = r;
+      },
+      &w);
   return w.result;
 }
 static uint32_t ballot(bool b) {
   Word w{b, 0, 0};
-  meet([](void** p) {
-    uint32_t m = 0;
-    for (int i = 0; i < 32; i++) m |= ((Word*)p[i])->value << i;
-    for (int i = 0; i < 32; i++) ((Word*)p[i])->result = m;
-  }, &w);
+  meet(
+      [](void** p) {
+        uint32_t m = 0;
+        for (int i = 0; i < 32; i++) m |= ((Word*)p[i])->value << i;
+        for (int i = 0; i < 32; i++) ((Word*)p[i])->result = m;
+      },
+      &w);
   return w.result;
 }
-template <class T> static uint32_t bits(T v) { uint32_t u; static_assert(sizeof(T) == 4, ""); memcpy(&u, &v, 4); return u; }
-template <class T> static T value(uint32_t u) { T v; memcpy(&v, &u, 4); return v; }
+template <class T> static uint32_t bits(T v) {
+  uint32_t u;
+  static_assert(sizeof(T) == 4, "");
+  memcpy(&u, &v, 4);
+  return u;
+}
+template <class T> static T value(uint32_t u) {
+  T v;
+  memcpy(&v, &u, 4);
+  return v;
+}
 
 }  // namespace emulator
 
 // The names of CUDA.
 static inline void __syncthreads() { emulator::barrier(0); }
-static inline int __syncthreads_count(int p) { emulator::barrier(p != 0); return emulator::last_votes; }
+static inline int __syncthreads_count(int p) {
+  emulator::barrier(p != 0);
+  return emulator::last_votes;
+}
 static inline int __syncthreads_or(int p) { return __syncthreads_count(p) > 0; }
 static inline void __syncwarp(unsigned = ~0u) { emulator::meet(nullptr, nullptr); }
 static inline void __threadfence_block() {}
-template <class T> static T __shfl_sync(unsigned, T v, int from) { return emulator::value<T>(emulator::shuffle(emulator::bits(v), from)); }
-template <class T> static T __shfl_xor_sync(unsigned m, T v, int mask) { return __shfl_sync(m, v, emulator::lane() ^ mask); }
-template <class T> static T __shfl_up_sync(unsigned m, T v, int d) { int l = emulator::lane(); return __shfl_sync(m, v, l < d ? l : l - d); }
+template <class T> static T __shfl_sync(unsigned, T v, int from) {
+  return emulator::value<T>(emulator::shuffle(emulator::bits(v), from));
+}
+template <class T> static T __shfl_xor_sync(unsigned m, T v, int mask) {
+  return __shfl_sync(m, v, emulator::lane() ^ mask);
+}
+template <class T> static T __shfl_up_sync(unsigned m, T v, int d) {
+  int l = emulator::lane();
+  return __shfl_sync(m, v, l < d ? l : l - d);
+}
 static inline unsigned __ballot_sync(unsigned, bool b) { return emulator::ballot(b); }
 static inline int __any_sync(unsigned, bool b) { return emulator::ballot(b) != 0; }
 static inline int __all_sync(unsigned, bool b) { return emulator::ballot(b) == ~0u; }
-static inline unsigned __reduce_add_sync(unsigned, unsigned v) { return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a + b; }); }
-static inline unsigned __reduce_min_sync(unsigned, unsigned v) { return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a < b ? a : b; }); }
+static inline unsigned __reduce_add_sync(unsigned, unsigned v) {
+  return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a + b; });
+}
+static inline unsigned __reduce_min_sync(unsigned, unsigned v) {
+  return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+}
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
 static inline int __clzll(unsigned long long v) { return v ? __builtin_clzll(v) : 64; }
 static inline int __ffs(int v) { return __builtin_ffs(v); }
-static inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned s) { s &= 31; return s ? hi << s | lo >> (32 - s) : hi; }
-static inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned s) { s &= 31; return s ? lo >> s | hi << (32 - s) : lo; }
+static inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned s) {
+  s &= 31;
+  return s ? hi << s | lo >> (32 - s) : hi;
+}
+static inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned s) {
+  s &= 31;
+  return s ? lo >> s | hi << (32 - s) : lo;
+}
 static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
   uint64_t v = (uint64_t)b << 32 | a;
   unsigned r = 0;
@@ -235,9 +311,21 @@ static inline int __float2int_rn(float f) { return (int)lrintf(f); }
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float rsqrtf(float a) { return 1.0f / sqrtf(a); }
 template <class T> static T __ldg(const T* p) { return *p; }
-template <class T, class U> static T atomicAdd(T* p, U v) { T old = *p; *p = old + v; return old; }
-template <class T, class U> static T atomicMax(T* p, U v) { T old = *p; if ((T)v > old) *p = v; return old; }
-template <class T, class U> static T atomicMin(T* p, U v) { T old = *p; if ((T)v < old) *p = v; return old; }
+template <class T, class U> static T atomicAdd(T* p, U v) {
+  T old = *p;
+  *p = old + v;
+  return old;
+}
+template <class T, class U> static T atomicMax(T* p, U v) {
+  T old = *p;
+  if ((T)v > old) *p = v;
+  return old;
+}
+template <class T, class U> static T atomicMin(T* p, U v) {
+  T old = *p;
+  if ((T)v < old) *p = v;
+  return old;
+}
 static inline int min(int a, int b) { return a < b ? a : b; }
 static inline int max(int a, int b) { return a > b ? a : b; }
 static inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }

@@ -25,49 +25,51 @@ FN int inside(int i, int n) { return MIN(MAX(i, 0), n - 1); }
 // written more than once instead of asking where the tile ends.
 // LOAD_TILE_BY leaves room for other values between them. Names are long because arguments must not meet them.
 #define BATCH 4
-#define LOAD_TILE_BY(stride, tile, value, x0, y0, wide, high, items)                                                                                 \
-  {                                                                                                                                                  \
-    int xs[((wide) + 31) / 32], columns[((wide) + 31) / 32];                                                                                         \
-    UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) {                                                                             \
-      xs[across] = MIN(ITEM % 32 + 32 * across, (wide) - 1);                                                                                         \
-      columns[across] = inside((x0) + xs[across], width);                                                                                            \
-    }                                                                                                                                                \
-    NO_UNROLL for (int down = ITEM / 32; down < (high); down += BATCH * ((items) / 32)) {                                                            \
-      float values_[BATCH][((wide) + 31) / 32];                                                                                                      \
-      UNROLL for (int batch = 0; batch < BATCH; batch++) {                                                                                           \
-        const int from_row = inside((y0) + MIN(down + batch * ((items) / 32), (high) - 1), height) * width;                                          \
-        UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) {                                                                         \
-          const int at = from_row + columns[across];                                                                                                 \
-          values_[batch][across] = (value);                                                                                                          \
-        }                                                                                                                                            \
-      }                                                                                                                                              \
-      UNROLL for (int batch = 0; batch < BATCH; batch++) {                                                                                           \
-        const int to_y = MIN(down + batch * ((items) / 32), (high) - 1);                                                                             \
-        UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) (tile)[(to_y * (wide) + xs[across]) * (stride)] = values_[batch][across]; \
-      }                                                                                                                                              \
-    }                                                                                                                                                \
+#define LOAD_TILE_BY(stride, tile, value, x0, y0, wide, high, items)                                        \
+  {                                                                                                         \
+    int xs[((wide) + 31) / 32], columns[((wide) + 31) / 32];                                                \
+    UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) {                                    \
+      xs[across] = MIN(ITEM % 32 + 32 * across, (wide) - 1);                                                \
+      columns[across] = inside((x0) + xs[across], width);                                                   \
+    }                                                                                                       \
+    NO_UNROLL for (int down = ITEM / 32; down < (high); down += BATCH * ((items) / 32)) {                   \
+      float values_[BATCH][((wide) + 31) / 32];                                                             \
+      UNROLL for (int batch = 0; batch < BATCH; batch++) {                                                  \
+        const int from_row = inside((y0) + MIN(down + batch * ((items) / 32), (high) - 1), height) * width; \
+        UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) {                                \
+          const int at = from_row + columns[across];                                                        \
+          values_[batch][across] = (value);                                                                 \
+        }                                                                                                   \
+      }                                                                                                     \
+      UNROLL for (int batch = 0; batch < BATCH; batch++) {                                                  \
+        const int to_y = MIN(down + batch * ((items) / 32), (high) - 1);                                    \
+        UNROLL for (int across = 0; across < ((wide) + 31) / 32; across++) {                                \
+          (tile)[(to_y * (wide) + xs[across]) * (stride)] = values_[batch][across];                         \
+        }                                                                                                   \
+      }                                                                                                     \
+    }                                                                                                       \
   }
 #define LOAD_TILE(tile, value, x0, y0, wide, high, items) LOAD_TILE_BY(1, tile, value, x0, y0, wide, high, items)
 
 // Code for the offsets of every direction, told apart at run time: `each` is given its number as a constant.
-#define BY_NUMBER(n, each)     \
-  switch (n) {                 \
-    case 0: each(0) break;     \
-    case 1: each(1) break;     \
-    case 2: each(2) break;     \
-    case 3: each(3) break;     \
-    case 4: each(4) break;     \
-    case 5: each(5) break;     \
-    case 6: each(6) break;     \
-    case 7: each(7) break;     \
-    case 8: each(8) break;     \
-    case 9: each(9) break;     \
-    case 10: each(10) break;   \
-    case 11: each(11) break;   \
-    case 12: each(12) break;   \
-    case 13: each(13) break;   \
-    case 14: each(14) break;   \
-    default: each(15) break;   \
+#define BY_NUMBER(n, each)   \
+  switch (n) {               \
+    case 0: each(0) break;   \
+    case 1: each(1) break;   \
+    case 2: each(2) break;   \
+    case 3: each(3) break;   \
+    case 4: each(4) break;   \
+    case 5: each(5) break;   \
+    case 6: each(6) break;   \
+    case 7: each(7) break;   \
+    case 8: each(8) break;   \
+    case 9: each(9) break;   \
+    case 10: each(10) break; \
+    case 11: each(11) break; \
+    case 12: each(12) break; \
+    case 13: each(13) break; \
+    case 14: each(14) break; \
+    default: each(15) break; \
   }
 
 #ifdef CELL

@@ -61,8 +61,7 @@ KERNEL(ITEMS) isoline_deviation(GLOBAL const float* RESTRICT z, GLOBAL const flo
   LOCAL float tile[TILE_ROWS * PITCH];
   LOCAL int steps[DIRECTIONS * PIXELS], ends[DIRECTIONS];
   const int x0 = GROUP_X * COLUMNS, y0 = (GROUP_Y + group_row) * ROWS, pixels = width * height;
-  for (int i = ITEM; i < DIRECTIONS * PIXELS; i += ITEMS)
-    steps[i] = STEP(segment_y[i], segment_x[i]);
+  for (int i = ITEM; i < DIRECTIONS * PIXELS; i += ITEMS) steps[i] = STEP(segment_y[i], segment_x[i]);
   if (ITEM < DIRECTIONS) ends[ITEM] = segment_y[END(ITEM)] * 256 + segment_x[END(ITEM)] + 128;
 #if TILED
   LOAD_CENTRED(tile, z, x0 - REACH, y0 - REACH, PITCH, TILE_ROWS, EXACT ? middle : 0.0f);

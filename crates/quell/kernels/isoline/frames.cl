@@ -14,9 +14,11 @@ KERNEL(FRAME_ITEMS) isoline_means(GLOBAL float* RESTRICT frame, int width, int h
   for (int i = ITEM; i < FRAME_W * FRAME_H; i += FRAME_ITEMS) {
     const int x = GROUP_X * FRAME_W + i % FRAME_W, y = GROUP_Y * FRAME_H + i / FRAME_W;
     if (x >= width || y >= height) continue;
+    // clang-format off: it misplaces the first UNROLL of a block
     float sum = 0.0f;
     UNROLL for (int j = -1; j <= 1; j++)
       UNROLL for (int k = -1; k <= 1; k++) sum += frame[inside(y + j, height) * width + inside(x + k, width)];
+    // clang-format on
     means[y * width + x] = sum * (1.0f / 9.0f);
   }
 }

@@ -120,9 +120,9 @@ FN sums_t best_sums(best_t b, float level) {
 }
 
 // Samples, less the middle, into local memory, beyond the borders those of the edge.
-#define LOAD_CENTRED(tile, plane, x0, y0, columns, rows, middle)                 \
-  for (int r_ = ITEM / 32; r_ < (rows); r_ += ITEMS / 32) {                      \
-    GLOBAL const float* row_ = (plane) + inside((y0) + r_, height) * width;      \
-    for (int c_ = ITEM % 32; c_ < (columns); c_ += 32)                           \
-      (tile)[r_ * (columns) + c_] = row_[inside((x0) + c_, width)] - (middle);   \
+#define LOAD_CENTRED(tile, plane, x0, y0, columns, rows, middle)               \
+  for (int r_ = ITEM / 32; r_ < (rows); r_ += ITEMS / 32) {                    \
+    GLOBAL const float* row_ = (plane) + inside((y0) + r_, height) * width;    \
+    for (int c_ = ITEM % 32; c_ < (columns); c_ += 32)                         \
+      (tile)[r_ * (columns) + c_] = row_[inside((x0) + c_, width)] - (middle); \
   }

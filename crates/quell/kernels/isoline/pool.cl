@@ -56,7 +56,8 @@ FN float2 segments(FROM p, int d, int y, int x) {
 }
 #endif
 
-KERNEL(ITEMS) isoline_pool(GLOBAL const INPUT* RESTRICT z, GLOBAL const float* RESTRICT guide, GLOBAL SAMPLE* RESTRICT out,
+KERNEL(ITEMS) isoline_pool(GLOBAL const INPUT* RESTRICT z, GLOBAL const float* RESTRICT guide,
+                           GLOBAL SAMPLE* RESTRICT out,
 #if FRESH
                            GLOBAL float* RESTRICT kept,
 #endif

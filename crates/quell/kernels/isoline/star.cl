@@ -6,8 +6,7 @@
 #define ROWS (ITEMS / COLUMNS)
 #define PITCH (COLUMNS + 2 * LENGTH)
 #define TILE_ROWS (ROWS + 2 * LENGTH)
-#define ARM(i, k) \
-  own[segment_y[THIN((i) * (DIRECTIONS / 8), k)] * PITCH + segment_x[THIN((i) * (DIRECTIONS / 8), k)]]
+#define ARM(i, k) own[segment_y[THIN((i) * (DIRECTIONS / 8), k)] * PITCH + segment_x[THIN((i) * (DIRECTIONS / 8), k)]]
 
 KERNEL(ITEMS) isoline_star(GLOBAL const float* RESTRICT z, GLOBAL const float* RESTRICT test,
                            GLOBAL SAMPLE* RESTRICT out, int width, int height, float middle, float white) {

@@ -44,17 +44,17 @@ FN float weight(float distance, float slope, float offset) {
 
 // sums[i] = values[i] + ... + values[i + PATCH - 1] for i < n: a sum that ends at a multiple of PATCH and one that
 // begins there (van Herk). As many additions as a running sum, and no difference of large numbers. `n` is a constant.
-#define BOX(sums, values, n)                                                             \
-  do {                                                                                   \
-    float tail_ = 0.0f, head_ = 0.0f;                                                    \
-    UNROLL for (int i_ = ((n) - 1) / PATCH * PATCH + PATCH - 1; i_ >= 0; i_--) {         \
-      tail_ = (i_ + 1) % PATCH == 0 ? values[i_] : values[i_] + tail_;                   \
-      if (i_ < (n)) sums[i_] = tail_;                                                    \
-    }                                                                                    \
-    UNROLL for (int j_ = PATCH; j_ < (n) + PATCH - 1; j_++) {                            \
-      head_ = j_ % PATCH == 0 ? values[j_] : head_ + values[j_];                         \
-      if ((j_ + 1) % PATCH != 0) sums[j_ - PATCH + 1] += head_;                          \
-    }                                                                                    \
+#define BOX(sums, values, n)                                                     \
+  do {                                                                           \
+    float tail_ = 0.0f, head_ = 0.0f;                                            \
+    UNROLL for (int i_ = ((n) - 1) / PATCH * PATCH + PATCH - 1; i_ >= 0; i_--) { \
+      tail_ = (i_ + 1) % PATCH == 0 ? values[i_] : values[i_] + tail_;           \
+      if (i_ < (n)) sums[i_] = tail_;                                            \
+    }                                                                            \
+    UNROLL for (int j_ = PATCH; j_ < (n) + PATCH - 1; j_++) {                    \
+      head_ = j_ % PATCH == 0 ? values[j_] : head_ + values[j_];                 \
+      if ((j_ + 1) % PATCH != 0) sums[j_ - PATCH + 1] += head_;                  \
+    }                                                                            \
   } while (0)
 
 // Of the kernels that write samples: SAMPLE, WHOLE (1: rounded and clipped to `white`, which is in scope).

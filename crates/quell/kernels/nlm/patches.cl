@@ -16,10 +16,10 @@
 #define WEIGHT_PITCH (WIDE | 1)
 
 KERNEL(ITEMS) nlm_patches(GLOBAL const float* RESTRICT here, GLOBAL const float* RESTRICT there,
-                          GLOBAL const float* RESTRICT totals, GLOBAL float* RESTRICT state, GLOBAL SAMPLE* RESTRICT out,
-                          int origin, int pitch, int plane, int width, int height, int totals_pitch, int totals_plane,
-                          int state_pitch, int state_plane, int group_row, int self, int first, int last, float slope,
-                          float offset, float white) {
+                          GLOBAL const float* RESTRICT totals, GLOBAL float* RESTRICT state,
+                          GLOBAL SAMPLE* RESTRICT out, int origin, int pitch, int plane, int width, int height,
+                          int totals_pitch, int totals_plane, int state_pitch, int state_plane, int group_row, int self,
+                          int first, int last, float slope, float offset, float white) {
   LOCAL float tile[TILES];
   LOCAL float column_sums[ROWS * SUM_PITCH];
   LOCAL float weights[(CHUNKS * OUT_STRIP + 2 * RADIUS) * WEIGHT_PITCH];

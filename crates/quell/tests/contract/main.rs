@@ -17,4 +17,5 @@ mod parts;
 mod properties;
 mod samples;
 mod scale;
+mod small;
 mod video;

@@ -22,12 +22,14 @@ constexpr int tile_pitch(int n) { return n % 8 == 4 ? n : tile_pitch(n + 1); }
 constexpr int PITCH = tile_pitch(LEFT + 3 * STEP + RADIUS + 8);
 constexpr int ROWS = TOP + 3 * STEP + RADIUS + 8 + 4 * STEP * (BLOCKS - 1);
 constexpr int QUADS = PITCH / 4;
-constexpr int TILE = ROWS * PITCH * 4;      // bytes
-constexpr int TILES = WIENER ? 2 : 1;       // before the sums
+constexpr int TILE = ROWS * PITCH * 4;  // bytes
+constexpr int TILES = WIENER ? 2 : 1;   // before the sums
 constexpr int THREADS = 32 * BLOCKS;
 // Sums are integers: adding them in any order gives the same. The unit leaves room for every patch of a work-group
 // to fall on one pixel with weight 1 and 256 grey levels.
-constexpr int UNIT_LOG2 = 19 - (BLOCKS > 4 ? 3 : BLOCKS > 2 ? 2 : BLOCKS > 1 ? 1 : 0) - (GROUP == 32 ? 5 : GROUP == 16 ? 4 : 3);
+constexpr int BLOCKS_LOG2 = BLOCKS > 4 ? 3 : BLOCKS > 2 ? 2 : BLOCKS > 1 ? 1 : 0;
+constexpr int GROUP_LOG2 = GROUP == 32 ? 5 : GROUP == 16 ? 4 : 3;
+constexpr int UNIT_LOG2 = 19 - BLOCKS_LOG2 - GROUP_LOG2;
 constexpr float UNIT = 1 << (UNIT_LOG2 > 13 ? 13 : UNIT_LOG2);
 // Coefficients are scaled so that the square of the largest, 65280 for a white group of 32, is a half; by powers of two,
 // one for each direction, so that the matrices are as exact as they can be.
@@ -223,7 +225,9 @@ INLINE float warp_sum(float v) {
 }
 
 // One group: returns its weight.
-template <int N> INLINE float filter_group(const Constants& c, const uint* offsets, uint* scratch, const uint* correlation, uint tile, uint sums) {
+template <int N>
+INLINE float filter_group(const Constants& c, const uint* offsets, uint* scratch, const uint* correlation, uint tile,
+                          uint sums) {
 #if EXACT
   Exact<N> v;
   v.find(offsets + 32, correlation, scratch);
@@ -270,7 +274,8 @@ INLINE void load_tile(uint* tile, const ushort* plane, int pitch) {
     int r = i / QUADS, q = i - r * QUADS;
     const uint2* from = (const uint2*)(plane + (long long)r * pitch + 4 * q);
     uint2 a = __ldg(from), b = __ldg(from + 1);
-    *(uint4*)(tile + r * PITCH + 4 * q) = make_uint4(__byte_perm(a.x, b.x, 0x5410), __byte_perm(a.x, b.x, 0x7632), __byte_perm(a.y, b.y, 0x5410), __byte_perm(a.y, b.y, 0x7632));
+    *(uint4*)(tile + r * PITCH + 4 * q) = make_uint4(__byte_perm(a.x, b.x, 0x5410), __byte_perm(a.x, b.x, 0x7632),
+                                                     __byte_perm(a.y, b.y, 0x5410), __byte_perm(a.y, b.y, 0x7632));
   }
 }
 
@@ -289,10 +294,11 @@ INLINE Constants load_constants(const float* c) {
   return k;
 }
 
-KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
-    const ushort* __restrict__ noisy, const ushort* __restrict__ basic, const ushort* __restrict__ matches,
-    float* __restrict__ sums, float* __restrict__ weights, const float* __restrict__ constants,
-    int columns, int last_x, int last_y, int first_row, int last_row, int pitch) {
+KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT)
+    filter_tensor(const ushort* __restrict__ noisy, const ushort* __restrict__ basic,
+                  const ushort* __restrict__ matches, float* __restrict__ sums, float* __restrict__ weights,
+                  const float* __restrict__ constants, int columns, int last_x, int last_y, int first_row, int last_row,
+                  int pitch) {
   DYNAMIC_LOCAL(local);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const int x0 = 4 * STEP * blockIdx.x - LEFT, y0 = 4 * STEP * (first_row / 4 + BLOCKS * blockIdx.y) - TOP;
@@ -335,13 +341,23 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
     __syncwarp();
     float weight;
     int n;
-#define GROUP_OF(N) { n = N; weight = filter_group<N>(c, offsets, scratch, correlation, tile, tile_out); }
-    if (GROUP >= 32 && count >= 32) GROUP_OF((GROUP >= 32 ? 32 : 8))
-    else if (GROUP >= 16 && count >= 16) GROUP_OF((GROUP >= 16 ? 16 : 8))
-    else if (count >= 8) GROUP_OF(8)
-    else if (count >= 4) GROUP_OF(4)
-    else if (count >= 2) GROUP_OF(2)
-    else GROUP_OF(1)
+#define GROUP_OF(N)                                                             \
+  {                                                                             \
+    n = N;                                                                      \
+    weight = filter_group<N>(c, offsets, scratch, correlation, tile, tile_out); \
+  }
+    if (GROUP >= 32 && count >= 32)
+      GROUP_OF((GROUP >= 32 ? 32 : 8))
+    else if (GROUP >= 16 && count >= 16)
+      GROUP_OF((GROUP >= 16 ? 16 : 8))
+    else if (count >= 8)
+      GROUP_OF(8)
+    else if (count >= 4)
+      GROUP_OF(4)
+    else if (count >= 2)
+      GROUP_OF(2)
+    else
+      GROUP_OF(1)
 #undef GROUP_OF
     if (lane < n) add_global(weights + origin + (long long)y * pitch + x, weight);
     __syncwarp();
@@ -352,6 +368,7 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT) filter_tensor(
     int r = i / QUADS, q = i - r * QUADS;
     int4 v = *(const int4*)(tile_sums + r * PITCH + 4 * q);
     if (v.x | v.y | v.z | v.w)
-      add_global4(sums + origin + (long long)r * pitch + 4 * q, make_float4(v.x * (1.f / UNIT), v.y * (1.f / UNIT), v.z * (1.f / UNIT), v.w * (1.f / UNIT)));
+      add_global4(sums + origin + (long long)r * pitch + 4 * q,
+                  make_float4(v.x * (1.f / UNIT), v.y * (1.f / UNIT), v.z * (1.f / UNIT), v.w * (1.f / UNIT)));
   }
 }

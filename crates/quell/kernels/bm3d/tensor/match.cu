@@ -13,7 +13,7 @@
 // (work-groups per multiprocessor).
 
 constexpr int SIDE = 2 * RADIUS + 1;
-constexpr int SPAN = 3 * STEP;              // from the first to the last reference of a block
+constexpr int SPAN = 3 * STEP;  // from the first to the last reference of a block
 constexpr int UNION_ROWS = SPAN + SIDE;
 constexpr int UNION_TILES = (SPAN + SIDE + 7) / 8;  // of 8 columns
 constexpr int CHUNKS = (UNION_ROWS + 15) / 16;      // of 16 rows, a mask each
@@ -44,12 +44,12 @@ constexpr int pixel_pitch(int n) { return n % 4 == 0 && n % 32 >= 12 && n % 32 <
 constexpr int PITCH = pixel_pitch(4 * QUADS);
 constexpr int NORM_PITCH = (TILE_COLS + 1) / 2 * 2;
 
-constexpr int BINS = GROUP == 8 ? 8 : 16;  // per lane, four lanes per reference
-constexpr int MOST_HITS = 4 * GROUP;       // of one reference
+constexpr int BINS = GROUP == 8 ? 8 : 16;             // per lane, four lanes per reference
+constexpr int MOST_HITS = 4 * GROUP;                  // of one reference
 constexpr int LIST = GROUP == 32 ? 640 : 32 * GROUP;  // hits of 8 references
 constexpr int WARP_WORDS = 2 * MASKS * 32 + 32 + LIST;
 
-constexpr int INVALID_NORM = 1 << 28;      // as in the norms kernel: no patch fits here
+constexpr int INVALID_NORM = 1 << 28;  // as in the norms kernel: no patch fits here
 constexpr int NEVER = -(INVALID_NORM / 2);
 constexpr uint NO_KEY = 0xffffffffu;
 
@@ -57,7 +57,7 @@ static_assert(GROUP == 8 || GROUP == 16 || GROUP == 32, "");
 static_assert(LEFT <= MARGIN && TOP <= MARGIN, "");
 static_assert(MASKS <= 64 && 8 * UNION_TILES <= 128 && UNION_ROWS <= 128, "");
 
-typedef unsigned long long Tiles;          // a bit per mask
+typedef unsigned long long Tiles;  // a bit per mask
 
 INLINE int reference_at(int i, int count, int last) { return min(STEP * min(i, count - 1), last); }
 
@@ -71,9 +71,15 @@ INLINE void products(int* c, const uint* a, const uint* rows, int k) {
 }
 
 // What a lane knows of its two references (rows g and g + 8 of the products), relative to the union window.
-struct References { int x, y0, y1; int norm0, norm1; uint a[8]; };
+struct References {
+  int x, y0, y1;
+  int norm0, norm1;
+  uint a[8];
+};
 
-template <bool EDGE> INLINE void bound_rows(int* best0, int* best1, const References& r, const uint*& pixels, const int*& norms, uint* rows, int y, int out0, int out1) {
+template <bool EDGE>
+INLINE void bound_rows(int* best0, int* best1, const References& r, const uint*& pixels, const int*& norms, uint* rows,
+                       int y, int out0, int out1) {
   constexpr int HALF = BINS / 2;
 #pragma unroll
   for (int k = 0; k < 8; k++) {
@@ -113,7 +119,8 @@ INLINE int2 find_bounds(const References& r, const uint* pixels, const int* norm
     if constexpr (INNER) {
       bound_rows<true>(best0, best1, r, p, n, rows, BOUND_Y0, out0, out1);
 #pragma unroll 1
-      for (int y = BOUND_Y0 + 8; y < BOUND_Y1 - 8; y += 8) bound_rows<false>(best0, best1, r, p, n, rows, y, out0, out1);
+      for (int y = BOUND_Y0 + 8; y < BOUND_Y1 - 8; y += 8)
+        bound_rows<false>(best0, best1, r, p, n, rows, y, out0, out1);
       if constexpr (BOUND_Y1 - 8 > BOUND_Y0) bound_rows<true>(best0, best1, r, p, n, rows, BOUND_Y1 - 8, out0, out1);
     } else {
 #pragma unroll 1
@@ -122,7 +129,8 @@ INLINE int2 find_bounds(const References& r, const uint* pixels, const int* norm
   }
   // SSD <= max_ssd implies v >= norm - 1 - max_ssd / 2.
   const int reach = (int)(max_ssd / 2) + 1;
-  return make_int2(max(quad_kth_largest<BINS, GROUP>(best0), r.norm0 - reach), max(quad_kth_largest<BINS, GROUP>(best1), r.norm1 - reach));
+  return make_int2(max(quad_kth_largest<BINS, GROUP>(best0), r.norm0 - reach),
+                   max(quad_kth_largest<BINS, GROUP>(best1), r.norm1 - reach));
 }
 
 // Bits of the rows of a chunk, two per row from the top, that lie in the window of a reference at row `y`.
@@ -167,22 +175,25 @@ INLINE uint exact_ssd(const uint* a, uint norm_a, const uint* b, int half_norm_b
   return norm_a - 2 * half_norm_b - parity - 2 * ab;
 }
 
-KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
-    const uchar* __restrict__ guide, const int* __restrict__ norm, ushort* __restrict__ matches, uint* __restrict__ difficult,
-    int columns, int rows_of_references, int last_x, int last_y, int first_row, int last_row, int pitch, uint max_ssd) {
+KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT)
+    match_tensor(const uchar* __restrict__ guide, const int* __restrict__ norm, ushort* __restrict__ matches,
+                 uint* __restrict__ difficult, int columns, int rows_of_references, int last_x, int last_y,
+                 int first_row, int last_row, int pitch, uint max_ssd) {
   DYNAMIC_LOCAL(local);
   uint* pixels = (uint*)local;
   int* norms = (int*)(pixels + (TILE_ROWS + 7) * PITCH);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
 
   // The tiles: at every column a word of four pixels, and -ceil(|b|^2 / 2).
-  const int block_x = blockIdx.x * (4 * STEP * BLOCKS_X), block_y = (first_row / 4 + blockIdx.y * BLOCKS_Y) * (4 * STEP);
+  const int block_x = blockIdx.x * (4 * STEP * BLOCKS_X),
+            block_y = (first_row / 4 + blockIdx.y * BLOCKS_Y) * (4 * STEP);
   const uchar* guide_at = guide + (long long)(block_y - TOP + MARGIN) * pitch + block_x - LEFT + MARGIN;
   for (int i = threadIdx.x; i < (TILE_ROWS + 7) * QUADS; i += 32 * WARPS) {
     int r = i / QUADS, q = i - r * QUADS;
     const uint* from = (const uint*)(guide_at + (long long)r * pitch + 4 * q);
     uint a = __ldg(from), b = __ldg(from + 1);
-    *(uint4*)(pixels + r * PITCH + 4 * q) = make_uint4(a, __funnelshift_r(a, b, 8), __funnelshift_r(a, b, 16), __funnelshift_r(a, b, 24));
+    *(uint4*)(pixels + r * PITCH + 4 * q) =
+        make_uint4(a, __funnelshift_r(a, b, 8), __funnelshift_r(a, b, 16), __funnelshift_r(a, b, 24));
   }
   const int* norm_at = norm + (long long)(block_y - TOP + MARGIN) * pitch + block_x - NORM_LEFT + MARGIN;
   for (int i = threadIdx.x; i < TILE_ROWS * NORM_PITCH; i += 32 * WARPS) {
@@ -196,7 +207,8 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
   // Origin of this block of references: even, and not behind its first reference.
   const int origin_x = min(4 * STEP * bx, last_x & ~1), origin_y = min(4 * STEP * by, last_y & ~1);
   // Of the union window, in the tiles.
-  const int window_y = origin_y - RADIUS - (block_y - TOP), pixel_x = origin_x - RADIUS - (block_x - LEFT), norm_x = origin_x - RADIUS - (block_x - NORM_LEFT);
+  const int window_y = origin_y - RADIUS - (block_y - TOP), pixel_x = origin_x - RADIUS - (block_x - LEFT),
+            norm_x = origin_x - RADIUS - (block_x - NORM_LEFT);
   const uint* window = pixels + window_y * PITCH + pixel_x;
   const int* window_norms = norms + window_y * NORM_PITCH + norm_x;
 
@@ -219,9 +231,9 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
 
   // ---- scan
   uint* masks = (uint*)(norms + TILE_ROWS * NORM_PITCH) + warp * WARP_WORDS;
-  uint* table = masks + 2 * MASKS * 32;     // place and norm of the 16 references
+  uint* table = masks + 2 * MASKS * 32;  // place and norm of the 16 references
   uint* list = table + 32;
-  uint count = 0;                           // hits of this lane: first reference in the low half, second in the high
+  uint count = 0;  // hits of this lane: first reference in the low half, second in the high
   Tiles filled0 = 0, filled1 = 0;
 #pragma unroll 1
   for (int chunk = 0; chunk < CHUNKS; chunk++) {
@@ -231,10 +243,13 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
       const uint* p = candidates + 16 * chunk * PITCH + 8 * tile;
       const int* n = candidate_norms + 16 * chunk * NORM_PITCH + 8 * tile;
       uint2 m;
-      if (LAST_ROWS == 16 || chunk < CHUNKS - 1) m = scan_tile<16>(r, p, n, bound);
-      else m = scan_tile<LAST_ROWS>(r, p, n, bound);
+      if (LAST_ROWS == 16 || chunk < CHUNKS - 1)
+        m = scan_tile<16>(r, p, n, bound);
+      else
+        m = scan_tile<LAST_ROWS>(r, p, n, bound);
       const int x = 8 * tile + 2 * t;
-      const uint inside = ((uint)(x - r.x) <= 2u * RADIUS ? 0xaaaaaaaau : 0u) | ((uint)(x + 1 - r.x) <= 2u * RADIUS ? 0x55555555u : 0u);
+      const uint inside =
+          ((uint)(x - r.x) <= 2u * RADIUS ? 0xaaaaaaaau : 0u) | ((uint)(x + 1 - r.x) <= 2u * RADIUS ? 0x55555555u : 0u);
       m.x &= inside0 & inside;
       m.y &= inside1 & inside;
       const int s = chunk * UNION_TILES + tile;
@@ -251,7 +266,8 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
     // Exact norms: the tile has them halved.
     const int* exact = norm + (long long)(origin_y + MARGIN) * pitch + origin_x + MARGIN;
     ((int2*)table)[g] = make_int2((RADIUS + r.y0) * 128 + RADIUS + r.x, __ldg(exact + (long long)r.y0 * pitch + r.x));
-    ((int2*)table)[8 + g] = make_int2((RADIUS + r.y1) * 128 + RADIUS + r.x, __ldg(exact + (long long)r.y1 * pitch + r.x));
+    ((int2*)table)[8 + g] =
+        make_int2((RADIUS + r.y1) * 128 + RADIUS + r.x, __ldg(exact + (long long)r.y1 * pitch + r.x));
   }
   uint in_quad = count + __shfl_xor_sync(WARP, count, 1);
   in_quad += __shfl_xor_sync(WARP, in_quad, 2);
@@ -266,9 +282,20 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
   }
   uint total = __shfl_sync(WARP, up_to, 31);
   // A full list hands over all eight references.
-  if ((total & 0xffffu) > LIST) { hard0 = true; count &= 0xffff0000u; up_to &= 0xffff0000u; total &= 0xffff0000u; }
-  if ((total >> 16) > LIST) { hard1 = true; count &= 0xffffu; up_to &= 0xffffu; total &= 0xffffu; }
-  const uint quad_start = __shfl_sync(WARP, up_to - count, lane & ~3), quad_hits = __shfl_sync(WARP, up_to, lane | 3) - quad_start;
+  if ((total & 0xffffu) > LIST) {
+    hard0 = true;
+    count &= 0xffff0000u;
+    up_to &= 0xffff0000u;
+    total &= 0xffff0000u;
+  }
+  if ((total >> 16) > LIST) {
+    hard1 = true;
+    count &= 0xffffu;
+    up_to &= 0xffffu;
+    total &= 0xffffu;
+  }
+  const uint quad_start = __shfl_sync(WARP, up_to - count, lane & ~3),
+             quad_hits = __shfl_sync(WARP, up_to, lane | 3) - quad_start;
 #pragma unroll 1
   for (int half = 0; half < 2; half++) {
     const int shift = 16 * half;
@@ -336,8 +363,10 @@ KERNEL __launch_bounds__(32 * WARPS, MATCH_RESIDENT) match_tensor(
       for (int i = 0; i < PART; i++) {
         uint k = t & 2 ? (t & 1 ? key[3 * PART + i] : key[2 * PART + i]) : (t & 1 ? key[PART + i] : key[i]);
         uint number = k == NO_KEY ? 0xffffu : k & 0x7fffu;
-        if (i & 1) out[i >> 1] |= number << 16;
-        else out[i >> 1] = number;
+        if (i & 1)
+          out[i >> 1] |= number << 16;
+        else
+          out[i >> 1] = number;
       }
       uint* to = (uint*)(matches + (size_t)reference * GROUP) + t * (PART / 2);
 #pragma unroll

@@ -9,8 +9,8 @@
 // Each lane finds the distances of some pairs and leaves them as codes of 4 bits; four pairs that a lane needs for one
 // product are a word. Autocorrelations at two distances, as a pair of halves, come from a table by 8 bits of code.
 
-constexpr int CODES = 144;           // words of one warp
-constexpr int TABLE_STRIDE = 257;    // words from atom to atom: different banks
+constexpr int CODES = 144;         // words of one warp
+constexpr int TABLE_STRIDE = 257;  // words from atom to atom: different banks
 constexpr int TABLE = 8 * TABLE_STRIDE;
 
 // Positions are (y << 12) + (x << 4). The difference of two, with 8 added to both parts, is Y0X0 in hexadecimal if the
@@ -58,7 +58,8 @@ template <int N> struct Exact {
       const int node = i & 3, first = 8 * node, quad = first + 4 * (t >> 1);
       const bool halves = lane < 16;
       const int r = halves ? first + 4 + (t >> 1) : quad + 2 + (t & 1), l = halves ? first + 2 * (t & 1) : quad;
-      if (8 * node < N) codes[(halves ? HALVES4 : QUADS_OF) + (lane & 15)] = four(positions, r, l, halves ? r + 2 : r, l);
+      if (8 * node < N)
+        codes[(halves ? HALVES4 : QUADS_OF) + (lane & 15)] = four(positions, r, l, halves ? r + 2 : r, l);
     }
     if constexpr (N >= 16) {
       const int first = 16 * (i >> 2), r = first + 8 + 2 * (i & 3), l = first + 2 * t;
@@ -81,7 +82,8 @@ template <int N> struct Exact {
 #pragma unroll
     for (int m = 0; m < PRODUCTS; m++) {
       uint c = codes[4 * m + (threadIdx.x & 3)];
-      uint a[4] = {look_up<0>(table, c), 0u, look_up<2>(table, c), 0u}, b[2] = {look_up<1>(table, c), look_up<3>(table, c)};
+      uint a[4] = {look_up<0>(table, c), 0u, look_up<2>(table, c), 0u},
+           b[2] = {look_up<1>(table, c), look_up<3>(table, c)};
       mma_float16(f, a, b, f);
     }
     return make_float2(f[0], f[1]);
@@ -128,7 +130,8 @@ template <int N> struct Exact {
       float2 within[N / 4];
 #pragma unroll
       for (int q = 0; q < N; q += 4) {
-        uint a = one_pair(codes[PAIRS + q / 2], table, whole_table), b = one_pair(codes[PAIRS + q / 2 + 1], table, whole_table);
+        uint a = one_pair(codes[PAIRS + q / 2], table, whole_table),
+             b = one_pair(codes[PAIRS + q / 2 + 1], table, whole_table);
         v[q + 1] = h2sub(one, a);
         v[q + 3] = h2sub(one, b);
         within[q / 4] = make_float2(low(a) + low(b), high(a) + high(b));
@@ -157,7 +160,8 @@ template <int N> struct Exact {
     constexpr int PRODUCTS = H * H / 16;
 #pragma unroll
     for (int i = 0; i < N; i += 2 * H) {
-      float2 c = across<PRODUCTS>(codes + i / (2 * H) * PRODUCTS * 4, table), a = within[i / 4], b = within[(i + H) / 4];
+      float2 c = across<PRODUCTS>(codes + i / (2 * H) * PRODUCTS * 4, table), a = within[i / 4],
+             b = within[(i + H) / 4];
       float2 halves = make_float2(a.x + b.x, a.y + b.y);
       v[i + H] = node(halves, c, 1.f / H);
       within[i / 4] = make_float2(halves.x + c.x, halves.y + c.y);

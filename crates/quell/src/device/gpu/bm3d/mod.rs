@@ -3,7 +3,7 @@
 mod color;
 #[cfg(all(test, feature = "cuda"))]
 mod compile_tests;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod conformance;
 mod frames;
 pub(crate) mod geometry;

@@ -5,12 +5,12 @@ mod average;
 mod compile_tests;
 mod frames;
 mod lines;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod lines_tests;
 mod program;
 mod rounds;
 mod shape;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod tests;
 
 use super::clock::{Clock, Times, measure};

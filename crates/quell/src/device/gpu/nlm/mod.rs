@@ -8,7 +8,7 @@ mod memory;
 mod program;
 mod setup;
 mod shape;
-#[cfg(test)]
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod tests;
 
 use super::clock::{Clock, Times, measure};

@@ -238,7 +238,7 @@ impl Work<'_> {
         let Some(reader) = self.map.is_none().then(|| self.reader.bands(&job.input)).flatten() else {
             return Ok(None);
         };
-        let large = Large::open(&self.engine, reader, |reader| {
+        let large = Large::open(&self.engine, reader, self.reader.nan(), |reader| {
             let writing = WriteOptions { source: Some(job.input.clone()), ..self.writing.clone() };
             check_output(job, self.create)
                 .map_or(Ok(None), |()| BandWriter::create(&job.output, reader, &writing))

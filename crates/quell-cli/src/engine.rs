@@ -22,6 +22,7 @@ pub(crate) struct Engine {
     estimator: Estimator,
     method: Method,
     correlated: bool,
+    tile: usize,
 }
 
 impl Engine {
@@ -35,7 +36,8 @@ impl Engine {
     pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
         let (method, builder, correlation) = Self::check(args)?;
         let (sigma, estimator, correlated) = (args.sigma, args.estimator, !correlation.is_none());
-        Ok(Self { denoiser: builder.build_on(backend)?, sigma, estimator, method, correlated })
+        let (denoiser, tile) = (builder.build_on(backend)?, args.options.tile);
+        Ok(Self { denoiser, sigma, estimator, method, correlated, tile })
     }
 
     /// What the flags ask for, as far as that can be known without a picture or a device.
@@ -112,6 +114,11 @@ impl Engine {
     /// Whether noise is taken for correlated.
     pub(crate) fn correlated(&self) -> bool {
         self.correlated
+    }
+
+    /// The side of tiles that was asked for, if any.
+    pub(crate) fn tile(&self) -> Option<usize> {
+        (self.tile > 0).then_some(self.tile)
     }
 
     /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only. Not of

@@ -12,8 +12,10 @@ use quell::{Control, Frame, Plane, PlaneView, Resolved};
 use quell_io::bands::{Band, BandReader, BandWriter};
 use quell_io::{Format, SampleType};
 
+use crate::args::NanPolicy;
 use crate::batch::Made;
 use crate::engine::Engine;
+use crate::nan;
 use crate::range::Used;
 
 /// Pixels of a band, halo included, on the processor: about a gigabyte with all that is made of them. Smaller bands would
@@ -31,6 +33,7 @@ const BLOCK: usize = 16;
 pub(crate) struct Large {
     reader: BandReader,
     writer: BandWriter,
+    nan: NanPolicy,
 }
 
 /// What was found and done.
@@ -49,16 +52,21 @@ impl Large {
     pub(crate) fn open(
         engine: &Engine,
         reader: BandReader,
+        nan: NanPolicy,
         begin: impl FnOnce(&BandReader) -> quell_io::Result<Option<BandWriter>>,
     ) -> quell_io::Result<Option<Self>> {
         let pixels = reader.width().saturating_mul(reader.height());
         // Samples that are no numbers are worked around over whole pictures, as long as those fit into memory. No device
         // is asked for what is small in any case.
-        let whole = |most| pixels <= most || (reader.samples().is_float() && pixels <= PROCESSOR);
-        if engine.correlated() || whole(GPU) || whole(room(engine)) {
+        let whole = match engine.tile() {
+            _ if reader.samples().is_float() && pixels <= PROCESSOR => true,
+            Some(rows) => reader.height() <= rows,
+            None => pixels <= GPU || pixels <= room(engine),
+        };
+        if whole || engine.correlated() {
             return Ok(None);
         }
-        Ok(begin(&reader)?.map(|writer| Self { reader, writer }))
+        Ok(begin(&reader)?.map(|writer| Self { reader, writer, nan }))
     }
 
     /// Size and channels.
@@ -75,7 +83,8 @@ impl Large {
         copy: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Outcome> {
         let white = self.reader.white();
-        let (frame, alpha) = self.sample()?;
+        let (mut frame, alpha) = self.sample()?;
+        nan::apply(&mut frame, self.nan)?;
         let mut used = Used::new(white);
         used.add(&frame.view());
         let alpha = alpha.as_ref().map(Plane::view);
@@ -133,14 +142,14 @@ impl Large {
         resolved: Option<&Resolved>,
         control: &Control,
     ) -> anyhow::Result<Vec<String>> {
-        let Self { mut reader, mut writer } = self;
+        let Self { mut reader, mut writer, nan } = self;
         let bands = bands(engine, resolved, reader.width(), reader.height());
         let format = stored(&reader).filter(|_| is_gpu(engine));
         let filter = |i: usize, rows: &Rows, load: &mut Load| -> anyhow::Result<()> {
             let control = control.section(i, bands.len());
             control.check()?;
             match (resolved, &rows.part) {
-                (Some(resolved), Some(part)) => load.filter(engine, resolved, part, &control),
+                (Some(resolved), Some(part)) => load.filter(engine, resolved, part, nan, &control),
                 _ => Ok(()),
             }
         };
@@ -237,6 +246,7 @@ impl Load {
         engine: &Engine,
         resolved: &Resolved,
         part: &Part,
+        nan: NanPolicy,
         control: &Control,
     ) -> anyhow::Result<()> {
         let frame = self.band.frame()?;
@@ -247,10 +257,21 @@ impl Load {
             let from: Vec<Samples<'_>> = self.from.iter().map(SampleBuffer::view).collect();
             return Ok(engine.denoiser().run_part(resolved, part, &from, &mut to, control)?);
         }
-        frame.check_finite()?;
-        let planes: Vec<_> = frame.planes().iter().map(PlaneView::contiguous).collect();
-        let from: Vec<Samples<'_>> = planes.iter().map(|p| Samples::F32(p)).collect();
-        Ok(engine.denoiser().run_part(resolved, part, &from, &mut to, control)?)
+        if frame.check_finite().is_ok() {
+            let planes: Vec<_> = frame.planes().iter().map(PlaneView::contiguous).collect();
+            let from: Vec<Samples<'_>> = planes.iter().map(|p| Samples::F32(p)).collect();
+            return Ok(engine.denoiser().run_part(resolved, part, &from, &mut to, control)?);
+        }
+        let mut whole = frame.to_frame();
+        let holes = nan::apply(&mut whole, nan)?;
+        let from: Vec<Samples<'_>> = whole.planes().iter().map(|p| Samples::F32(p.as_slice())).collect();
+        engine.denoiser().run_part(resolved, part, &from, &mut to, control)?;
+        for (plane, i, value) in holes {
+            if let SamplesMut::F32(to) = &mut to[plane] {
+                to[i] = value;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the rows that are wanted: filtered, or as they were.
@@ -321,10 +342,16 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
         let rows = (0..height).step_by(most).map(|y| y..(y + most).min(height));
         return rows.map(|read| Rows { kept: 0..read.len(), read, part: None }).collect();
     };
+    let all = |parts: Vec<Part>| {
+        let rows = |part: Part| Rows { read: part.read(), kept: part.kept(), part: Some(part) };
+        parts.into_iter().map(rows).collect()
+    };
+    if let Some(rows) = engine.tile() {
+        return all(plan.parts(rows));
+    }
     // Halos are on top: as many rows as leave room for them, or as few as are worth it.
     let margin = plan.parts(1).get(height / 2).map_or(0, |p| p.read().len());
-    let parts = plan.parts(most.saturating_sub(margin).max(margin / 2).max(BLOCK));
-    parts.into_iter().map(|part| Rows { read: part.read(), kept: part.kept(), part: Some(part) }).collect()
+    all(plan.parts(most.saturating_sub(margin).max(margin / 2).max(BLOCK)))
 }
 
 fn is_gpu(engine: &Engine) -> bool {

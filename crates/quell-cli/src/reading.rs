@@ -64,6 +64,11 @@ impl Reader {
         BandReader::open(path, &self.options).ok().flatten()
     }
 
+    /// What is done about samples that are no numbers.
+    pub(crate) fn nan(&self) -> NanPolicy {
+        self.nan
+    }
+
     /// Reads a picture, shows its remarks, and names the file in errors.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Source> {
         let source = self.read(path).with_context(|| report::name(path))?;

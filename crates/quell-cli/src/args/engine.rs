@@ -124,8 +124,8 @@ impl EngineArgs {
                     .default_value("0")
                     .hide_short_help(true)
                     .help(format!(
-                        "Work in tiles of N pixels a side, at least {LEAST_TILE}, for less memory (bm3d); 0 is the \
-                         whole picture"
+                        "Work in tiles of N pixels a side, at least {LEAST_TILE}, and read and write rows as they are \
+                         needed where the format allows, for less memory; 0 is as large as is good"
                     )),
                 option("level", "NAME")
                     .value_parser(Level::ALL.map(Level::name))

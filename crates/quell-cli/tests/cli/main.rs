@@ -19,6 +19,7 @@ mod help;
 #[cfg(unix)]
 mod interrupt;
 mod isoline;
+mod large;
 #[cfg(unix)]
 mod matrix_clips;
 #[cfg(unix)]

@@ -40,7 +40,10 @@ pub(crate) fn run(args: &CheckArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         check::nlm(&*whole, args.quick, &mut take);
     }
     if wanted("isoline") {
-        check::isoline(&*whole, args.quick, &mut take);
+        match args.quick {
+            true => check::isoline_briefly(&*whole, &mut take),
+            false => check::isoline(&*whole, false, &mut take),
+        }
     }
     if cancel.is_cancelled() {
         return Err(Error::Cancelled.into());

@@ -69,7 +69,7 @@ impl Denoiser {
         from.iter().chain(to).try_for_each(|s| s.check(width))?;
         let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
         let plan = self.plan_samples(width, height, white, &formats, || (0.0, white))?.plan;
-        self.backend.open(&plan)?.device_frame(from, to, control)
+        self.backend.open(&plan)?.lent(from, to, control)
     }
 
     /// Measures the device alone, from device memory to device memory, on samples as

@@ -387,7 +387,7 @@ mod tests {
         let mut there: Vec<_> = from.iter().zip([7, 0, 2]).map(|(_, gap)| Padded::new(to, gap)).collect();
         let places = |p: &mut [Padded]| p.iter_mut().map(Padded::place).collect::<Vec<_>>();
         let places = (places(&mut here), places(&mut there));
-        sequence(gpu, &plan).device_frame(&places.0, &places.1, &control).unwrap();
+        sequence(gpu, &plan).lent(&places.0, &places.1, &control).unwrap();
         for (c, (got, want)) in there.iter().zip(&want).enumerate() {
             let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
             assert!(want.iter().any(|v| *v > 0.0));
@@ -426,13 +426,13 @@ mod tests {
         let (plan, control) = (plan(1, 65535.0, None), Control::new());
         let mut plane = Padded::filled(&picture, 5);
         let at = plane.place();
-        let e = sequence(&tiled, &plan).device_frame(&[at], &[at], &control).unwrap_err();
+        let e = sequence(&tiled, &plan).lent(&[at], &[at], &control).unwrap_err();
         assert!(matches!(&e, Error::Unsupported(_)) && e.to_string().contains("one tile"), "{e}");
         let Some(gpu) = shared() else { return };
         let mut want = SampleBuffer::new(SampleFormat::U16, SIZE.0 * SIZE.1);
         let frame = Input { planes: &[picture.view()], guide: &[] };
         sequence(gpu, &plan).frame(&frame, &mut [want.view_mut()], &control).unwrap();
-        sequence(gpu, &plan).device_frame(&[at], &[at], &control).unwrap();
+        sequence(gpu, &plan).lent(&[at], &[at], &control).unwrap();
         let want: Vec<f32> = (0..want.view().len()).map(|i| want.view().get(i)).collect();
         assert!(plane.tight() == want, "in place");
     }
@@ -443,7 +443,7 @@ mod tests {
         let mut plane = Padded::new(SampleFormat::U16, 3);
         let good = plane.place();
         let run = |from: DeviceSamples, color, to: &[DeviceSamples]| {
-            let run = |mut s: Box<dyn Sequence>| s.device_frame(&[from], to, &Control::new());
+            let run = |mut s: Box<dyn Sequence>| s.lent(&[from], to, &Control::new());
             gpu.open(&plan(1, 65535.0, color)).and_then(run).unwrap_err()
         };
         // SAFETY: refused before anything is read.

@@ -74,7 +74,7 @@ pub struct Caps {
     pub refused: Option<String>,
     /// It computes in f32 throughout: checks are stricter then.
     pub full_precision: bool,
-    /// It filters pictures in its own memory ([`Sequence::device_frame`]).
+    /// It filters pictures in its own memory ([`Sequence::lent`]).
     pub device_memory: bool,
 }
 

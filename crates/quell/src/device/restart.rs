@@ -106,13 +106,8 @@ impl Sequence for Restarting {
     }
 
     /// The picture is in the memory of one device: there is no other one to go on with.
-    fn device_frame(
-        &mut self,
-        from: &[DeviceSamples],
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
-        self.running.1.device_frame(from, to, control)
+    fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
+        self.running.1.lent(from, to, control)
     }
 }
 

@@ -87,11 +87,6 @@ impl<F> Ring<F> {
         }
     }
 
-    /// The turn of a later frame; those before it are kept.
-    pub(super) fn skip_to(&mut self, number: usize) {
-        self.next = number;
-    }
-
     /// The memory of a frame that is needed no more.
     pub(super) fn room(&mut self) -> Option<F> {
         self.spare.pop()

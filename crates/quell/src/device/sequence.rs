@@ -32,12 +32,7 @@ pub trait Sequence: Send {
     }
 
     /// The same for a picture in device memory; the result is left there, and is complete on return.
-    fn device_frame(
-        &mut self,
-        from: &[DeviceSamples],
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
+    fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
         let _ = (from, to, control);
         Err(Error::Unsupported("a picture in device memory needs BM3D on a CUDA device".into()))
     }

@@ -92,6 +92,22 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// The same where every variant of a method has its own defaults: which one is wanted is looked for first.
+    pub(super) fn over_variants<P: Serialize + DeserializeOwned + Clone, V: PartialEq>(
+        &self,
+        method: &str,
+        list: &[Parameter<P>],
+        own: P,
+        variant: impl Fn(&P) -> V,
+        of: impl FnOnce(V) -> P,
+    ) -> Result<P> {
+        let wanted = variant(&self.over(method, list, own.clone())?);
+        let base = if wanted == variant(&own) { own } else { of(wanted) };
+        self.over(method, list, base)
+    }
+}
+
 impl<P> Parameter<P> {
     /// The flag's name: dots become dashes.
     pub fn flag(&self) -> String {
@@ -179,6 +195,26 @@ macro_rules! parameters {
             set: |p, v| { p.$($field).+ = $crate::method::parameter::parse(v)?; Ok(()) },
             get: |p| $crate::method::parameter::print(&p.$($field).+),
         }),+];
+
+        impl $params {
+            /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
+            ///
+            /// ```
+            /// use quell::bm3d::{Params, Profile};
+            /// let base = Profile::Normal.params(25.0);
+            /// let p = Params::from_toml("lambda = 2.9\n[hard]\nstep = 4", &base)?;
+            /// assert_eq!((p.lambda, p.hard.step, p.hard.group), (2.9, 4, base.hard.group));
+            /// # Ok::<(), quell::Error>(())
+            /// ```
+            pub fn from_toml(text: &str, base: &Self) -> $crate::Result<Self> {
+                $crate::method::parameter::from_toml(text, base)
+            }
+
+            /// As TOML, readable by [`from_toml`](Self::from_toml).
+            pub fn to_toml(&self) -> String {
+                toml::to_string(self).unwrap_or_default()
+            }
+        }
     };
 }
 pub(super) use parameters;

@@ -65,8 +65,7 @@ fn threads_and_tiles() {
     let plan = bm3d::Plan::new(&params(|p| p.passes = 1), 13, 9, &[25.0]).unwrap();
     let plane = picture(13, 9, 25.0, 1);
     for level in levels() {
-        let of =
-            |threads, tile| cpu(level, threads, tile).bm3d(&plan, &[plane.view()], &Control::new()).unwrap();
+        let of = |threads, tile| run(&cpu(level, threads, tile), &plan, &[plane.view()]);
         assert!(of(1, 0) == of(2, 8), "{level:?}");
     }
 }
@@ -74,7 +73,7 @@ fn threads_and_tiles() {
 /// Frames with one before and one after each; the middle one comes back.
 fn middle(device: &dyn Backend, plan: &nlm::Plan, frames: &[Vec<u8>]) -> Plane {
     let control = Control::new();
-    let mut sequence = device.nlm(plan).unwrap();
+    let mut sequence = device.open(&plan.clone().into()).unwrap();
     let mut out = vec![f32::NAN; plan.width * plan.height];
     for (i, frame) in frames.iter().enumerate() {
         sequence.push(&Input { planes: &[Samples::U8(frame)], guide: &[] }, &control).unwrap();
@@ -114,8 +113,8 @@ fn lines_of_every_filter() {
         let want = (!cfg!(miri)).then(|| isoline::reference::run(&plan, &views(&planes)));
         for level in levels() {
             let device = cpu(level, 1, 0);
-            let mut sequence = device.isoline(&plan).unwrap();
-            let got = device::picture(&mut *sequence, &views(&planes), &[], 255.0, &Control::new()).unwrap();
+            let plan = plan.clone().into();
+            let got = device::picture(&device, &plan, &views(&planes), &[], &Control::new()).unwrap();
             agree(&got, want.as_deref(), 0.01);
         }
     }

@@ -10,7 +10,7 @@ mod isoline;
 mod nlm;
 mod picture;
 
-pub use isoline::{ISOLINE_TOLERANCE, isoline};
+pub use isoline::{ISOLINE_TOLERANCE, isoline, isoline_briefly};
 pub use nlm::{NLM_TOLERANCE, nlm};
 
 use rayon::prelude::*;

@@ -122,18 +122,13 @@ impl Sequence for Converted {
     }
 
     /// The samples would have to come to the host.
-    fn device_frame(
-        &mut self,
-        from: &[DeviceSamples],
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
+    fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
         match self.space() {
             Some(mode) => Err(Error::Unsupported(format!(
                 "color {} of a picture in device memory is not offered; use samples in host memory",
                 mode.name()
             ))),
-            None => self.inner.device_frame(from, to, control),
+            None => self.inner.lent(from, to, control),
         }
     }
 }

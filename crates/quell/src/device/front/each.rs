@@ -46,17 +46,12 @@ impl Sequence for Each {
             .try_for_each(|(i, (sequence, to))| sequence.frame(&alone(frame, i), to, &control.section(i, n)))
     }
 
-    fn device_frame(
-        &mut self,
-        from: &[DeviceSamples],
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
+    fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
         self.check(from.len())?;
         self.check(to.len())?;
         let (n, all) = (to.len(), self.sequences.iter_mut().zip(std::iter::zip(from, to)).enumerate());
         { all }.try_for_each(|(i, (sequence, (from, to)))| {
-            sequence.device_frame(&[*from], &[*to], &control.section(i, n))
+            sequence.lent(&[*from], &[*to], &control.section(i, n))
         })
     }
 }

@@ -96,8 +96,12 @@ impl<R: Runtime> Backend for Gpu<R> {
                 let source = samples_source(last.planes, format, work.width, front);
                 Ok(self.timed(work, &source, front, repeat)?.into())
             }
-            Work::Nlm(work) => Ok(self.nlm_repeated(work, frames, repeat)?.into()),
-            Work::Isoline(work) => Ok(self.isoline_repeated(work, frames, repeat)?.into()),
+            Work::Nlm(work) => {
+                Ok(self.repeated(&mut self.nlm_frames(work)?, frames, work.future, repeat)?.into())
+            }
+            Work::Isoline(work) => {
+                Ok(self.repeated(&mut self.isoline_frames(work)?, frames, work.future, repeat)?.into())
+            }
             _ => Err(Error::Unsupported("this is not timed".into())),
         }
     }

@@ -3,6 +3,7 @@
 //! A runtime knows devices, memory, queues and programs, and nothing of denoising. A method knows its kernels and
 //! their order, and nothing of drivers.
 
+mod ahead;
 mod backend;
 pub(crate) mod bm3d;
 pub(crate) mod cache;

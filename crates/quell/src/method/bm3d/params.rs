@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::parameter::{from_toml, parameters};
+use crate::method::parameter::parameters;
 use crate::transform::Transform;
 use crate::{ColorMode, Error, Result};
 
@@ -118,24 +118,6 @@ parameters! {
 }
 
 impl Params {
-    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
-    ///
-    /// ```
-    /// use quell::bm3d::{Params, Profile};
-    /// let base = Profile::Normal.params(25.0);
-    /// let p = Params::from_toml("lambda = 2.9\n[hard]\nstep = 4", &base)?;
-    /// assert_eq!((p.lambda, p.hard.step, p.hard.group), (2.9, 4, base.hard.group));
-    /// # Ok::<(), quell::Error>(())
-    /// ```
-    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
-        from_toml(text, base)
-    }
-
-    /// As TOML, readable by [`from_toml`](Self::from_toml).
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
-    }
-
     /// Checks every parameter and every pair of them.
     pub fn validate(&self) -> Result<()> {
         let range = |name: &str, v: f32, lo: f32, hi: f32| {

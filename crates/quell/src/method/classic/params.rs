@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
-use crate::method::parameter::{from_name, from_toml, parameters, within};
+use crate::method::parameter::{from_name, parameters, within};
 
 /// Which filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -74,24 +74,6 @@ parameters! {
 }
 
 impl Params {
-    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
-    ///
-    /// ```
-    /// use quell::method::classic::{Params, Profile};
-    /// let base = Profile::Tv.params(25.0, 1);
-    /// let p = Params::from_toml("iterations = 9", &base)?;
-    /// assert_eq!((p.iterations, p.lambda), (9, base.lambda));
-    /// # Ok::<(), quell::Error>(())
-    /// ```
-    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
-        from_toml(text, base)
-    }
-
-    /// As TOML, readable by [`from_toml`](Self::from_toml).
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
-    }
-
     /// Checks every parameter.
     pub fn validate(&self) -> Result<()> {
         within("spread", self.spread, 0.1..=WIDEST)?;

@@ -7,11 +7,9 @@ use crate::method::{Front, Planned, Settings, Subject, Window};
 /// The parameters for noise of deviation `sigma` on the 0..255 scale. Every variant has its own, so it is looked for
 /// first.
 pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels: usize) -> Result<Params> {
-    let over = |params: Params| settings.over("classic", PARAMETERS, params);
     let own = profile.params(sigma, channels);
-    let wanted = over(own.clone())?.variant;
-    let base = if wanted == own.variant { own } else { Params::of(wanted, sigma, channels) };
-    let params = over(base)?;
+    let of = |variant| Params::of(variant, sigma, channels);
+    let params = settings.over_variants("classic", PARAMETERS, own, |p| p.variant, of)?;
     params.validate()?;
     Ok(params)
 }

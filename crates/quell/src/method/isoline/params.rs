@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::parameter::{from_name, from_toml, parameters, within};
+use crate::method::parameter::{from_name, parameters, within};
 use crate::{Error, Result};
 
 /// Which isoline filter.
@@ -156,24 +156,6 @@ parameters! {
 }
 
 impl Params {
-    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
-    ///
-    /// ```
-    /// use quell::isoline::{Params, Profile, Variant};
-    /// let base = Profile::Normal.params(25.0, 1);
-    /// let p = Params::from_toml("variant = 'pi-pd'\nmax-length = 50", &base)?;
-    /// assert_eq!((p.variant, p.max_length, p.blur), (Variant::PiPd, 50, base.blur));
-    /// # Ok::<(), quell::Error>(())
-    /// ```
-    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
-        from_toml(text, base)
-    }
-
-    /// As TOML, readable by [`from_toml`](Self::from_toml).
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
-    }
-
     /// Checks every parameter.
     pub fn validate(&self) -> Result<()> {
         within("length", self.length, 1..=10)?;

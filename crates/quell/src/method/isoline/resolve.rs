@@ -10,11 +10,9 @@ const COLORS: ColorMode = ColorMode::Opp;
 /// The parameters for noise of deviation `sigma` on the 0..255 scale. Every variant has its own lengths and thresholds,
 /// so it is looked for first.
 pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels: usize) -> Result<Params> {
-    let over = |params: Params| settings.over("isoline", PARAMETERS, params);
     let own = profile.params(sigma, channels);
-    let wanted = over(own.clone())?.variant;
-    let base = if wanted == own.variant { own } else { Params::of(wanted, sigma, channels) };
-    let params = over(base)?;
+    let of = |variant| Params::of(variant, sigma, channels);
+    let params = settings.over_variants("isoline", PARAMETERS, own, |p| p.variant, of)?;
     params.validate()?;
     Ok(params)
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::method::parameter::{from_name, from_toml, parameters, within};
+use crate::method::parameter::{from_name, parameters, within};
 use crate::{Error, Result};
 
 /// How the weight of a pixel falls with the distance of its patch.
@@ -144,24 +144,6 @@ parameters! {
 }
 
 impl Params {
-    /// Reads parameters from TOML over `base`: what the text does not name stays as it is.
-    ///
-    /// ```
-    /// use quell::nlm::{Params, Profile};
-    /// let base = Profile::Fast.params(25.0, 1);
-    /// let p = Params::from_toml("search = 9", &base)?;
-    /// assert_eq!((p.search, p.patch), (9, base.patch));
-    /// # Ok::<(), quell::Error>(())
-    /// ```
-    pub fn from_toml(text: &str, base: &Self) -> Result<Self> {
-        from_toml(text, base)
-    }
-
-    /// As TOML, readable by [`from_toml`](Self::from_toml).
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).unwrap_or_default()
-    }
-
     /// Checks every parameter.
     pub fn validate(&self) -> Result<()> {
         for (name, side, most) in [("patch", self.patch, 21), ("search", self.search, 101)] {

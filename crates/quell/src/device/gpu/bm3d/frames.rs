@@ -187,12 +187,7 @@ impl<R: Runtime> Sequence for Frames<R> {
         })
     }
 
-    fn device_frame(
-        &mut self,
-        from: &[DeviceSamples],
-        to: &[DeviceSamples],
-        control: &Control,
-    ) -> Result<()> {
+    fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
         self.gpu.run_lent(&self.plan, from, to, self.front, control)
     }
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::bm3d::{PassPlan, Plan};
+use crate::method::lcm;
 
 /// Rows above and columns left of the picture. A multiple of 16, so that rows start aligned; as wide as the widest
 /// window of the fast kernels (59) and one step reach. `MARGIN` in the kernels.
@@ -112,14 +113,6 @@ pub(crate) fn tiles(plan: &Plan, side: usize) -> Vec<Tile> {
             region: Region { x: x.1.clone(), y: y.1.clone() },
         })
         .collect()
-}
-
-fn lcm(a: usize, b: usize) -> usize {
-    let (mut x, mut y) = (a, b);
-    while y != 0 {
-        (x, y) = (y, x % y);
-    }
-    a / x * b
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shape::PoolShape;
 use super::{average, lines, program, rounds};
+use crate::device::gpu::ahead::{self, Windowed};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
 use crate::device::gpu::growing::Growing;
@@ -12,7 +13,6 @@ use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::transfer::{Kept, Transfer, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
 use crate::device::ring::Ring;
-use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::isoline::{Map, Plan};
 use crate::method::Planned;
@@ -309,42 +309,6 @@ impl<R: Runtime> Frames<R> {
         self.arrive(&mut Clock::off())
     }
 
-    /// Filters the next frame, and calls its result.
-    fn start(&mut self, at: usize, to: SampleFormat, control: &Control) -> Result<(), Stop> {
-        self.filter(at, to, &mut Clock::off(), control)?;
-        let bytes = self.plan.channels() * self.pixels() * to.bytes();
-        if let Some(memory) = &mut self.memory {
-            memory.transfer.call(&*self.runtime, bytes, to)?;
-        }
-        self.frames.advance();
-        Ok(())
-    }
-
-    /// Filters what can be filtered already.
-    fn go_ahead(&mut self, control: &Control) -> Result<(), Stop> {
-        while let (Some(to), Some(at), true) = (self.to, self.frames.next(), self.frames.ready()) {
-            self.start(at, to, control)?;
-        }
-        Ok(())
-    }
-
-    fn pull_frame(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
-        let format = one_format(to.iter().map(SamplesMut::format));
-        let called = self.memory().transfer.called();
-        match (called, self.frames.next()) {
-            (Some(called), _) if called != format => {
-                return Err(Error::Shape("the results of a video must be of one type".into()).into());
-            }
-            (Some(_), _) => {}
-            (None, None) => return Err(nothing_left().into()),
-            (None, Some(at)) => self.start(at, format, control)?,
-        }
-        self.to = Some(format);
-        self.go_ahead(control)?;
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        Ok(memory.transfer.fetch(&*self.runtime, to, self.plan.white)?)
-    }
-
     /// What one of the paper's filters knows about a picture.
     pub(in crate::device::gpu) fn map(&mut self, samples: &[Samples<'_>], map: Map) -> Result<Plane> {
         self.push(&Input { planes: samples, guide: &[] }, &Control::new())?;
@@ -372,14 +336,63 @@ impl<R: Runtime> Sequence for Frames<R> {
     fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
-        let done = self.push_frame(frame).map_err(Stop::from).and_then(|()| self.go_ahead(control));
+        let done = self.push_frame(frame).map_err(Stop::from).and_then(|()| ahead::go_ahead(self, control));
         done.map_err(|e| stopped(&*self.runtime, e))
     }
 
     fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         Planned::window(&self.plan).check_output(to)?;
         control.check()?;
-        self.pull_frame(to, control).map_err(|e| stopped(&*self.runtime, e))
+        ahead::pull(self, to, control).map_err(|e| stopped(&*self.runtime, e))
+    }
+}
+
+impl<R: Runtime> Windowed<R> for Frames<R> {
+    fn turn(&self) -> Option<(usize, bool)> {
+        self.frames.next().map(|at| (at, self.frames.ready()))
+    }
+
+    fn advance(&mut self) {
+        self.frames.advance();
+    }
+
+    fn filter(
+        &mut self,
+        at: usize,
+        to: SampleFormat,
+        clock: &mut Clock<R>,
+        control: &Control,
+    ) -> Result<(), Stop> {
+        self.filter(at, to, clock, control)
+    }
+
+    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.arrive(clock)
+    }
+
+    fn wanted(&mut self) -> &mut Option<SampleFormat> {
+        &mut self.to
+    }
+
+    fn transfer(&mut self) -> (&R, &mut Transfer<R>) {
+        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
+        (&self.runtime, &mut memory.transfer)
+    }
+
+    fn queue(&self) -> &R::Queue {
+        self.queue()
+    }
+
+    fn samples(&self) -> usize {
+        self.plan.channels() * self.plan.width * self.plan.height
+    }
+
+    fn white(&self) -> f32 {
+        self.plan.white
+    }
+
+    fn device_bytes(&self) -> usize {
+        self.device_bytes()
     }
 }
 

@@ -136,3 +136,22 @@ fn what_makes_no_sense_is_refused() {
     );
     assert!(tiny.unwrap_err().to_string().contains("smaller than a patch"));
 }
+
+#[test]
+fn every_method_takes_samples_as_it_takes_frames() {
+    let planes: Vec<Plane> = (0..3).map(|c| eight_bit(W, H, 20.0, 30 + c)).collect();
+    let stored: Vec<Vec<u8>> = planes.iter().map(bytes).collect();
+    for method in quell::Method::all() {
+        let denoiser = DenoiserBuilder::new(method).sigma(20.0).device(quell::Device::Cpu).build().unwrap();
+        for n in [1, 3] {
+            let want = denoiser.denoise(&Frame::new(planes[..n].to_vec(), 255.0).unwrap()).unwrap();
+            let from: Vec<Samples<'_>> = stored[..n].iter().map(|v| Samples::U8(v)).collect();
+            let mut out = vec![vec![0f32; W * H]; n];
+            let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(|p| SamplesMut::F32(p)).collect();
+            denoiser.denoise_samples(W, H, 255.0, &from, &mut to, &Control::new()).unwrap();
+            for (got, want) in out.iter().zip(want.planes()) {
+                assert!(got == want.as_slice(), "{} of {n} planes", method.name());
+            }
+        }
+    }
+}

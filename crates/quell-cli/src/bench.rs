@@ -86,11 +86,11 @@ pub(crate) fn run(args: &BenchArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
             let denoiser = engine.denoiser();
             let repeat = args.repeat.unwrap_or(RUNS);
             let (mut measured, result) =
-                measure(&denoiser, engine.profile(), frame, clean.as_ref(), repeat, cancel)?;
+                measure(denoiser, engine.profile(), frame, clean.as_ref(), repeat, cancel)?;
             if stream > 0 {
                 let stored = gpu_bench::Stored::new(frame, args.sample);
                 let denoiser = engine.denoiser();
-                measured.stream_fps = Some(gpu_bench::stream(&denoiser, &[stored], stream, cancel)?);
+                measured.stream_fps = Some(gpu_bench::stream(denoiser, &[stored], stream, cancel)?);
             }
             if args.json {
                 report::json(&measured)?;

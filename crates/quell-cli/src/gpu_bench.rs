@@ -126,12 +126,12 @@ fn measure(
     let control = Control::new().with_cancel(cancel.clone());
     // The first run compiles and allocates; its result is the one that is looked at.
     let mut out = stored.clone();
-    stored.denoise(&denoiser, &mut out, &control)?;
+    stored.denoise(denoiser, &mut out, &control)?;
     let result = out.to_frame(frame.white())?;
     let mut host: Vec<f32> = Vec::with_capacity(repeat);
     for _ in 0..repeat {
         let started = Instant::now();
-        stored.denoise(&denoiser, &mut out, &control)?;
+        stored.denoise(denoiser, &mut out, &control)?;
         host.push(started.elapsed().as_secs_f32() * 1e3);
     }
     let samples = stored.samples();
@@ -145,8 +145,8 @@ fn measure(
     let frames = args.stream.unwrap_or(FRAMES);
     let different: Vec<Stored> = (0..DIFFERENT).map(|i| stored.shifted(i)).collect();
     let fps = || match engine.method() {
-        "nlm" => video(&denoiser, &different, frames, cancel),
-        _ => stream(&denoiser, &different, frames, cancel),
+        "nlm" => video(denoiser, &different, frames, cancel),
+        _ => stream(denoiser, &different, frames, cancel),
     };
     let stream_fps = (frames > 0).then(fps).transpose()?;
     let Timing { total_ms, stages, device_bytes } = timing.clone().unwrap_or_default();

@@ -163,8 +163,9 @@ impl Large {
             }
             return Ok(writer.finish()?);
         }
-        let (give, read) = mpsc::sync_channel(1);
-        let (write, results) = mpsc::sync_channel::<(usize, Load)>(1);
+        // Nothing waits in between: three bands are in memory, one read, one filtered, one written.
+        let (give, read) = mpsc::sync_channel(0);
+        let (write, results) = mpsc::sync_channel::<(usize, Load)>(0);
         let (back, free) = mpsc::channel::<Load>();
         let (all, filters) = (&bands, resolved.is_some());
         thread::scope(|scope| {

@@ -412,7 +412,7 @@ mod tests {
                 .zip(run(&spread).iter().flatten())
                 .map(|(a, b)| (a - b).abs())
                 .collect::<Vec<_>>();
-            let off = largest(off.into_iter());
+            let off = largest(off);
             assert!(off < ROUNDING, "{:?}: off by {off}", plan.window());
             assert!(spread.0.load.lock().unwrap().iter().all(|&n| n == 0));
         }

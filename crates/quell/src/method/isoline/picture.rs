@@ -4,7 +4,7 @@ use super::{Map, Plan, Variant};
 use crate::{Frame, Plane, Result};
 
 impl Map {
-    /// A picture of the values that [`Backend::isoline_map`](crate::device::Backend::isoline_map) gives for a plan, for
+    /// A picture of the values that [`Work::Map`](crate::method::Work::Map) gives for a plan, for
     /// the eye, with white 255:
     ///
     /// - directions as hues, twice their angle, counter-clockwise: red is horizontal, yellow-green rises to the right,

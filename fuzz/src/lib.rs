@@ -13,8 +13,11 @@ use quell_io::{Error, Format, ReadOptions, WriteOptions};
 /// Pixels at most: a target that takes seconds finds nothing.
 const PIXELS: u64 = 1 << 16;
 
+/// What a target does with its input.
+pub type Target = fn(&[u8]);
+
 /// Every target by the name of its file.
-pub const TARGETS: [(&str, fn(&[u8])); 12] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("decode_png", |bytes| decode(Format::Png, bytes)),
     ("decode_jpeg", |bytes| decode(Format::Jpeg, bytes)),
     ("decode_tiff", |bytes| decode(Format::Tiff, bytes)),

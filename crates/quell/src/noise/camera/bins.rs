@@ -15,6 +15,18 @@ const ENOUGH: f64 = 0.1;
 /// Blocks with less energy than this in the second band of luma are filled, or were set to zero by JPEG.
 const EMPTY: f32 = 1e-3;
 
+/// The picture's own detail is what this share of the blocks has less of.
+const DETAILED: f64 = 0.97;
+
+/// What the blocks of a picture have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bins {
+    /// From dark to bright; none where there are too few blocks to tell.
+    pub(super) list: Vec<Bin>,
+    /// Energy of detail, with the noise, in the second and the third band of luma.
+    pub(super) detail: [f64; 2],
+}
+
 /// The quietest blocks of about one brightness.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bin {
@@ -29,31 +41,37 @@ pub(super) struct Bin {
 }
 
 /// Sorts blocks by brightness and takes the quietest of each bin.
-pub(super) fn bins(mut blocks: Vec<Block>) -> Vec<Bin> {
+pub(super) fn bins(mut blocks: Vec<Block>) -> Bins {
     let usable = |most: f32| move |b: &Block| b.clipped <= most && b.energy[0][1] > EMPTY;
     let wanted = (ENOUGH * blocks.len() as f64).max(8.0 * FEWEST as f64);
     let enough = |most: &f32| blocks.iter().filter(|b| usable(*most)(b)).count() as f64 >= wanted;
     let most = CLIPPED.into_iter().find(enough).unwrap_or(1.0);
     blocks.retain(usable(most));
     if blocks.len() < 4 * FEWEST {
-        return Vec::new();
+        return Bins::default();
     }
     // Stable: the same picture always has the same order.
     blocks.sort_by(|a, b| a.brightness.total_cmp(&b.brightness));
-    let edge = |k: usize| quantile(&blocks, k as f64 / BINS as f64);
+    let brightness: Vec<f32> = blocks.iter().map(|b| b.brightness).collect();
+    let edge = |k: usize| quantile(&brightness, k as f64 / BINS as f64);
     let bin = |k: usize| {
         let first = blocks.partition_point(|b| f64::from(b.brightness) < edge(k));
         let end = blocks.partition_point(|b| f64::from(b.brightness) <= edge(k + 1));
         (end >= first + FEWEST).then(|| quietest(&blocks[first..end]))
     };
-    (0..BINS).filter_map(bin).collect()
+    let detail = [1, 2].map(|band| {
+        let mut energy: Vec<f32> = blocks.iter().map(|b| b.energy[0][band]).collect();
+        energy.sort_unstable_by(f32::total_cmp);
+        quantile(&energy, DETAILED)
+    });
+    Bins { list: (0..BINS).filter_map(bin).collect(), detail }
 }
 
-/// The brightness that a share of the blocks, sorted by it, is below.
-fn quantile(blocks: &[Block], share: f64) -> f64 {
-    let at = share * (blocks.len() - 1) as f64;
+/// The value that a share of the sorted values is below.
+fn quantile(sorted: &[f32], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
     let (low, high) = (at.floor() as usize, at.ceil() as usize);
-    let (a, b) = (f64::from(blocks[low].brightness), f64::from(blocks[high].brightness));
+    let (a, b) = (f64::from(sorted[low]), f64::from(sorted[high]));
     a + (b - a) * at.fract()
 }
 
@@ -90,7 +108,7 @@ mod tests {
             let loud = if i % 1000 < 100 { 4.0 } else { 400.0 };
             block((i / 1000) as f32 * 10.0 + (i % 7) as f32, loud, 0.0)
         });
-        let found = bins(blocks.collect());
+        let found = bins(blocks.collect()).list;
         assert_eq!(found.len(), BINS);
         for (k, bin) in found.iter().enumerate() {
             assert!((bin.brightness - 10.0 * k as f64 - 3.0).abs() < 1.0, "{bin:?}");
@@ -105,15 +123,15 @@ mod tests {
                 block(i as f32, if i < clean { 4.0 } else { 1.0 }, if i < clean { 0.0 } else { 0.5 })
             })
         };
-        assert!(bins(mixed(1000).collect()).iter().all(|b| b.levels[0][0] == 2.0));
-        assert!(bins(mixed(100).collect()).iter().any(|b| b.levels[0][0] == 1.0));
+        assert!(bins(mixed(1000).collect()).list.iter().all(|b| b.levels[0][0] == 2.0));
+        assert!(bins(mixed(100).collect()).list.iter().any(|b| b.levels[0][0] == 1.0));
     }
 
     #[test]
     fn filled_blocks_tell_nothing() {
-        assert!(bins((0..4000).map(|i| block(i as f32, 0.0, 0.0)).collect()).is_empty());
-        assert!(bins(Vec::new()).is_empty());
+        assert!(bins((0..4000).map(|i| block(i as f32, 0.0, 0.0)).collect()).list.is_empty());
+        assert!(bins(Vec::new()).list.is_empty());
         // All of one brightness: every bin is the same.
-        assert_eq!(bins(vec![block(7.0, 9.0, 0.0); 500]).len(), BINS);
+        assert_eq!(bins(vec![block(7.0, 9.0, 0.0); 500]).list.len(), BINS);
     }
 }

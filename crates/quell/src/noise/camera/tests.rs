@@ -97,7 +97,7 @@ fn noise_of_a_camera_is_found_where_white_noise_is_not() {
         let photo = developed(&scene(), sigma);
         let found = find(&photo).unwrap_or_else(|| panic!("nothing at {sigma}"));
         let level = f64::from(found.sigma) / sigma;
-        // Low frequencies keep the level of the mosaic, and a colour more of it.
+        // Demosaicking leaves low frequencies as they were, and two of three colours have a quarter of the pixels.
         assert!((0.6..2.2).contains(&level), "{sigma}: {found:?}");
         assert!(found.confidence > 0.5 && (1.8..4.1).contains(&found.grain), "{sigma}: {found:?}");
         assert!(found.curve.iter().all(|(b, l)| (0.0..256.0).contains(b) && *l > 0.0), "{found:?}");

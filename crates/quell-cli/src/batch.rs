@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::failure::{self, Exit};
 use crate::job::Job;
+use crate::level::{self, Level};
 use crate::progress::Bars;
 use crate::report::{self, count, exact, name};
 use crate::video::Clip;
@@ -80,8 +81,15 @@ pub(crate) struct Found {
     pub(crate) pages: usize,
     /// Noise of the first page on the 0..255 scale; nothing if there is none.
     pub(crate) sigma: Option<f32>,
+    /// What that noise is, where it was estimated: `camera` or `white`.
+    pub(crate) noise: Option<&'static str>,
+    /// Size of a camera's grain in pixels.
+    pub(crate) grain: Option<f32>,
     /// Noise of every page.
     pub(crate) sigmas: Vec<Option<f32>>,
+    /// The same with all that is known of it.
+    #[serde(skip)]
+    pub(crate) levels: Vec<Option<Level>>,
     pub(crate) estimated: bool,
     pub(crate) method: String,
     pub(crate) profile: String,
@@ -117,6 +125,18 @@ impl Made {
             Self::Copied => ", copied",
             Self::Kept => ", left as it is",
         }
+    }
+}
+
+impl Found {
+    /// Notes the noise of every page.
+    pub(crate) fn set_noise(&mut self, levels: Vec<Option<Level>>) {
+        let first = levels.first().copied().flatten();
+        self.sigma = first.map(|level| level.sigma);
+        self.noise = first.and_then(|level| level.kind.name());
+        self.grain = first.and_then(|level| level.kind.grain());
+        self.sigmas = levels.iter().map(|level| level.map(|level| level.sigma)).collect();
+        self.levels = levels;
     }
 }
 
@@ -228,30 +248,9 @@ fn describe(job: &Job, found: &Found) -> String {
         report::shape(found.width, found.height, found.channels),
         match found.map {
             Some(map) => format!("map of {map}"),
-            None => noise(&found.sigmas, found.estimated, found.made.without_noise()),
+            None => level::describe(&found.levels, found.made.without_noise()),
         },
         name(&job.output),
         report::seconds(found.seconds)
     )
-}
-
-/// `sigma 24.8 (estimated)`, over several pages `sigma 24.1 to 25.3 (estimated)`; without noise, what was made.
-pub(crate) fn noise(sigmas: &[Option<f32>], estimated: bool, made: &str) -> String {
-    let known = || sigmas.iter().flatten().copied();
-    let how = if estimated { " (estimated)" } else { "" };
-    let (low, high) = (known().fold(f32::MAX, f32::min), known().fold(0.0, f32::max));
-    match known().count() {
-        0 => format!("no noise found{made}"),
-        n => {
-            let (low, high) = (report::short(low), report::short(high));
-            let range = if low == high { low } else { format!("{low} to {high}") };
-            let clean = sigmas.len() - n;
-            let rest = if clean > 0 {
-                format!(", {} without noise unchanged", count(clean, "page"))
-            } else {
-                String::new()
-            };
-            format!("sigma {range}{how}{rest}")
-        }
-    }
 }

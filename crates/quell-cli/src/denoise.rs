@@ -20,6 +20,7 @@ use crate::expand::expand;
 use crate::failure::{self, EXTENSIONS, Exit, Failure};
 use crate::job::{self, Job, Target};
 use crate::large::Large;
+use crate::level::Level;
 use crate::nan;
 use crate::order::in_order;
 use crate::plans;
@@ -172,15 +173,16 @@ impl Work<'_> {
         picture.pages.iter().for_each(|page| used.add(&page.frame.view()));
         found.notes.extend(used.note(true));
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
+        let mut levels = Vec::with_capacity(pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
-            let sigma = match self.map {
+            let level = match self.map {
                 Some(map) => self.map_page(page, map),
                 None => self.page(page, i, &bar),
             };
-            found.sigmas.push(if pages == 1 {
-                sigma?
+            levels.push(if pages == 1 {
+                level?
             } else {
-                sigma.with_context(|| format!("page {}", i + 1))?
+                level.with_context(|| format!("page {}", i + 1))?
             });
             if self.map.is_none() {
                 nan::restore(&mut page.frame, &holes[i]);
@@ -191,9 +193,9 @@ impl Work<'_> {
             picture.metadata = Metadata { exif: picture.metadata.exif.take(), ..Metadata::default() };
         }
         drop(bar);
-        found.sigma = found.sigmas[0];
+        found.set_noise(levels);
         found.device = self.engine.device().name;
-        found.notes.extend(coarse.and_then(|c| coarse_note(c, found.sigma.unwrap_or(0.0))));
+        found.notes.extend(coarse.and_then(|c| coarse_note(c, found.levels[0])));
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
@@ -221,7 +223,10 @@ impl Work<'_> {
             channels,
             pages,
             sigma: None,
-            sigmas: Vec::with_capacity(pages),
+            noise: None,
+            grain: None,
+            sigmas: Vec::new(),
+            levels: Vec::new(),
             estimated: self.engine.estimates(),
             method: self.engine.method().to_owned(),
             profile: self.engine.profile().to_owned(),
@@ -259,40 +264,41 @@ impl Work<'_> {
         };
         let outcome = large.run(&self.engine, &control, Format::from_path(&job.output), copy)?;
         drop(bar);
-        (found.sigma, found.sigmas, found.made) = (outcome.sigma, vec![outcome.sigma], outcome.made);
+        found.set_noise(vec![outcome.level]);
+        found.made = outcome.made;
         if found.made == Made::Copied && job.input == job.output {
             found.made = Made::Kept;
         }
         found.notes = outcome.notes;
         found.notes.extend(outcome.used.note(true));
-        found.notes.extend(outcome.coarse.and_then(|c| coarse_note(c, found.sigma.unwrap_or(0.0))));
+        found.notes.extend(outcome.coarse.and_then(|c| coarse_note(c, outcome.level)));
         found.device = self.engine.device().name;
         found.seconds = started.elapsed().as_secs_f64();
         Ok(found)
     }
 
     /// Filters one page in place and says which noise it had.
-    fn page(&self, page: &mut Page, index: usize, bar: &PictureBar) -> quell::Result<Option<f32>> {
+    fn page(&self, page: &mut Page, index: usize, bar: &PictureBar) -> quell::Result<Option<Level>> {
         let mut control = Control::new().with_cancel(self.cancel.clone());
         if let Some(show) = bar.page(index) {
             control = control.with_progress(show);
         }
         let white = page.frame.white();
         let resolved = self.engine.denoiser().resolve_seen(&page.frame, alpha(page).as_ref())?;
-        let sigma = self.engine.noise(resolved.as_ref(), white);
-        if let Some(job) = resolved.filter(|_| sigma.is_some()) {
+        let level = self.engine.noise(resolved.as_ref(), white);
+        if let Some(job) = resolved.filter(|_| level.is_some()) {
             page.frame = self.engine.denoiser().run_resolved(&page.frame, &job, &control)?;
         }
-        Ok(sigma)
+        Ok(level)
     }
 
     /// Puts a map in the place of a page and says which noise that had.
-    fn map_page(&self, page: &mut Page, map: Map) -> quell::Result<Option<f32>> {
+    fn map_page(&self, page: &mut Page, map: Map) -> quell::Result<Option<Level>> {
         let white = page.frame.white();
         let found = self.engine.denoiser().isoline_map(&page.frame, map)?;
-        let sigma = self.engine.noise(Some(&found.resolved), white);
+        let level = self.engine.noise(Some(&found.resolved), white);
         *page = Page { frame: found.picture()?, alpha: None, samples: SampleType::U8 };
-        Ok(sigma)
+        Ok(level)
     }
 }
 
@@ -310,8 +316,12 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
     }
 }
 
-/// For noise that is far stronger at half the size: it is not white, as in photographs that went through JPEG.
-fn coarse_note(coarse: f32, sigma: f32) -> Option<String> {
+/// For noise that is far stronger at half the size, and not known to be a camera's: it is not white.
+fn coarse_note(coarse: f32, found: Option<Level>) -> Option<String> {
+    if found.is_some_and(|level| level.kind.grain().is_some()) {
+        return None;
+    }
+    let sigma = found.map_or(0.0, |level| level.sigma);
     let seen = coarse > 2.0 && coarse > 1.5 * sigma;
     seen.then(|| format!("sigma is {coarse:.1} at half the size: if noise is left, try --estimator coarse"))
 }

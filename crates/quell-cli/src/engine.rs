@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quell::device::cpu::Level;
+use quell::device::cpu;
 use quell::device::{self, Backend, DeviceInfo};
 use quell::noise::correlated::Correlation;
 use quell::noise::{self, Estimator};
@@ -13,6 +13,7 @@ use quell::{
 
 use crate::args::{EngineArgs, flag};
 use crate::failure::Failure;
+use crate::level::{Kind, Level};
 use crate::report;
 
 /// The denoiser that the flags ask for, on one device. Several threads may use it.
@@ -121,26 +122,32 @@ impl Engine {
         (self.tile > 0).then_some(self.tile)
     }
 
-    /// The noise at half the size on the 0..255 scale, where the default estimator looks for white noise only. Not of
+    /// The noise at half the size on the 0..255 scale, where at full size it may be looked for as white noise only. Not of
     /// pictures that are mostly filled: their edges pass for noise there.
     pub(crate) fn coarse_noise(&self, frame: &Frame, alpha: Option<&PlaneView<'_>>) -> Option<f32> {
-        if self.sigma.is_some() || self.estimator != Estimator::default() {
+        if self.sigma.is_some() || !matches!(self.estimator, Estimator::Auto | Estimator::Ponomarenko) {
             return None;
         }
         let found = noise::measure(&frame.view(), alpha, Estimator::Coarse).ok()?;
         Some(found.sigma * 255.0 / frame.white()).filter(|_| found.blocks.used >= found.blocks.flat)
     }
 
-    /// The noise of a picture on the 0..255 scale: as given, or as found; `None` if there is none to speak of.
-    pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<f32> {
-        let found = resolved?.sigma * 255.0 / white;
-        self.sigma.or(Some(found))
+    /// The noise of a picture: as given, or as found; `None` if there is none to speak of.
+    pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<Level> {
+        let resolved = resolved?;
+        let found = resolved.sigma * 255.0 / white;
+        let kind = match (self.sigma, &resolved.camera) {
+            (Some(_), _) => Kind::Given,
+            (None, Some(camera)) => Kind::Camera { grain: camera.grain },
+            (None, None) => Kind::White,
+        };
+        Some(Level { sigma: self.sigma.unwrap_or(found), kind })
     }
 }
 
 /// Refuses a variable of the environment that says nothing, whatever device is used in the end.
 pub(crate) fn check_environment() -> anyhow::Result<()> {
-    match Level::from_env() {
+    match cpu::Level::from_env() {
         Err(quell::Error::Parameter { name, value, reason }) => {
             Err(Failure::usage(format!("{name}={value:?}: {reason}")).into())
         }

@@ -15,6 +15,7 @@ use quell_io::{Format, SampleType};
 use crate::args::NanPolicy;
 use crate::batch::Made;
 use crate::engine::Engine;
+use crate::level::Level;
 use crate::nan;
 use crate::range::Used;
 
@@ -38,9 +39,8 @@ pub(crate) struct Large {
 
 /// What was found and done.
 pub(crate) struct Outcome {
-    /// On the 0..255 scale.
-    pub(crate) sigma: Option<f32>,
-    /// At half the size.
+    pub(crate) level: Option<Level>,
+    /// Noise at half the size, on the 0..255 scale.
     pub(crate) coarse: Option<f32>,
     pub(crate) used: Used,
     pub(crate) notes: Vec<String>,
@@ -91,21 +91,21 @@ impl Large {
         let coarse = engine.coarse_noise(&frame, alpha.as_ref());
         let resolved = engine.denoiser().resolve_rows(self.reader.height(), &frame, alpha.as_ref())?;
         drop(frame);
-        let sigma = engine.noise(resolved.as_ref(), white);
-        let resolved = resolved.filter(|_| sigma.is_some());
+        let level = engine.noise(resolved.as_ref(), white);
+        let resolved = resolved.filter(|_| level.is_some());
         let (mut notes, same) = (self.reader.notes().to_vec(), to == Some(self.reader.format()));
         let made = match &resolved {
             None if same => {
                 drop(self.writer);
                 copy()?;
                 notes.clear();
-                return Ok(Outcome { sigma, coarse, used, notes, made: Made::Copied });
+                return Ok(Outcome { level, coarse, used, notes, made: Made::Copied });
             }
             None => Made::Converted,
             Some(_) => Made::Filtered,
         };
         notes.extend(self.filter(engine, resolved.as_ref(), control)?);
-        Ok(Outcome { sigma, coarse, used, notes, made })
+        Ok(Outcome { level, coarse, used, notes, made })
     }
 
     /// Rows from all over the picture, one below the other.

@@ -22,6 +22,7 @@ mod gpu_check;
 mod interrupt;
 mod job;
 mod large;
+mod level;
 mod nan;
 mod noise;
 mod order;

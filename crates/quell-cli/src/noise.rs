@@ -15,8 +15,21 @@ use crate::reading::{Reader, unit};
 use crate::report::{self, name};
 use crate::table::{Cell, Table};
 
-const STRENGTH: [&str; 11] =
-    ["file", "page", "estimator", "sigma", "red", "green", "blue", "used", "flat", "clipped", "transparent"];
+const STRENGTH: [&str; 13] = [
+    "file",
+    "page",
+    "estimator",
+    "sigma",
+    "red",
+    "green",
+    "blue",
+    "noise",
+    "grain",
+    "used",
+    "flat",
+    "clipped",
+    "transparent",
+];
 const CORRELATION: [&str; 13] = [
     "file",
     "page",
@@ -72,15 +85,26 @@ fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Resu
                 Cell::Text(estimator.name().to_owned()),
                 Cell::Number(f64::from(found.sigma / unit(&frame)), 2),
             ];
+            let of_planes = match estimator {
+                Estimator::Auto => Estimator::Ponomarenko,
+                other => other,
+            };
             for c in 0..3 {
-                // A grey picture has no colours to tell apart.
-                let plane = frame.planes().get(c).filter(|_| frame.channels() == 3);
+                // A grey picture has no colours to tell apart; a camera's noise is told by all of them.
+                let apart = frame.channels() == 3 && found.camera.is_none();
+                let plane = frame.planes().get(c).filter(|_| apart);
                 let sigma = |p: &PlaneView<'_>| -> quell::Result<f64> {
                     let plane = FrameView::new(vec![*p], frame.white())?;
-                    Ok(f64::from(measure(&plane, alpha.as_ref(), estimator)?.sigma / unit(&frame)))
+                    Ok(f64::from(measure(&plane, alpha.as_ref(), of_planes)?.sigma / unit(&frame)))
                 };
                 row.push(Cell::number(plane.map(sigma).transpose()?, 2));
             }
+            let noise = match (&found.camera, estimator) {
+                (Some(_), _) => Cell::Text("camera".into()),
+                (None, Estimator::Auto) if found.worth_removing() > 0.0 => Cell::Text("white".into()),
+                _ => Cell::Missing,
+            };
+            row.extend([noise, Cell::number(found.camera.as_ref().map(|c| f64::from(c.grain)), 1)]);
             let Blocks { used, flat, clipped, transparent, .. } = found.blocks;
             row.extend([used, flat, clipped, transparent].map(Cell::Count));
             table.push(row);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use quell_io::video::VideoKind;
 
-use crate::batch::noise;
 use crate::engine::Engine;
 use crate::failure::{self, Exit};
+use crate::level;
 use crate::reading::{Reader, alpha};
 use crate::report::{self, name};
 
@@ -37,16 +37,15 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
         anyhow::bail!("is a clip; --print-plan is for pictures");
     }
     let source = reader.read(path)?;
-    let estimated = engine.estimates();
     let mut text = String::new();
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
         let resolved = engine.denoiser().resolve_seen(frame, alpha(page).as_ref())?;
-        let sigma = engine.noise(resolved.as_ref(), frame.white());
+        let noise = engine.noise(resolved.as_ref(), frame.white());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
-        text += &format!("# {}{page}: {shape}, {}\n", name(path), noise(&[sigma], estimated, ""));
-        if let Some(r) = resolved.filter(|_| sigma.is_some()) {
+        text += &format!("# {}{page}: {shape}, {}\n", name(path), level::describe(&[noise], ""));
+        if let Some(r) = resolved.filter(|_| noise.is_some()) {
             text += &format!(
                 "# method {}, profile {}, device {}\n",
                 engine.method(),

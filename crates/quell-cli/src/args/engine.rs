@@ -188,7 +188,10 @@ fn read_text(flag: &str, path: &Path) -> Result<String, Failure> {
 
 fn describe_estimator(estimator: Estimator) -> &'static str {
     match estimator {
-        Estimator::Ponomarenko => "high frequencies of the quietest blocks; the most accurate",
+        Estimator::Auto => "noise of a camera where it is found, else as ponomarenko",
+        Estimator::Ponomarenko => {
+            "high frequencies of the quietest blocks; the most accurate for white noise"
+        }
         Estimator::Coarse => "the same at half the size; for noise that is no longer white (resized, JPEG)",
         Estimator::Pca => "smallest principal components of patches",
         Estimator::Mad => "median of the finest wavelet band; the fastest, takes texture for noise",

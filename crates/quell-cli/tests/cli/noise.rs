@@ -243,3 +243,58 @@ fn containers_that_begin_in_black_are_filtered_and_clean_ones_copied() {
         .expect(0)
         .says("no noise found, not filtered");
 }
+
+/// A soft picture in colour whose noise was smoothed twice, as in a developed photograph.
+fn photo() -> Frame {
+    let side = 160;
+    let smooth = |from: Vec<f32>, step: usize| -> Vec<f32> {
+        let at = |i: usize, d: isize| from[i.saturating_add_signed(d).min(from.len() - 1)];
+        let d = step as isize;
+        (0..from.len()).map(|i| 0.25 * at(i, -d) + 0.5 * from[i] + 0.25 * at(i, d)).collect()
+    };
+    let planes = (0..3).map(|c| {
+        let clean =
+            (0..side * side).map(|i| 90.0 + (i % side) as f32 * 0.3 + (i / side) as f32 * 0.2).collect();
+        let clean = Frame::grey(Plane::from_vec(side, side, clean).unwrap(), 255.0).unwrap();
+        let noisy = quell::noise::add_gaussian(&clean, 30.0, c).unwrap().into_planes().remove(0);
+        let soft = [1, side, 1, side].into_iter().fold(noisy.into_vec(), smooth);
+        Plane::from_vec(side, side, soft).unwrap()
+    });
+    Frame::new(planes.collect(), 255.0).unwrap()
+}
+
+#[test]
+fn noise_of_a_camera_is_found_filtered_and_named() {
+    let f = Folder::new("camera");
+    f.save("photo.png", &[photo()], SampleType::U8);
+    let run = f.quell(&with(&["photo.png", "--json"])).expect(0).says("(camera noise, grain of ");
+    assert!(!run.err().contains("--estimator"), "{}", run.err());
+    let record = &run.json()[0];
+    assert_eq!((&record["noise"], &record["made"]), (&"camera".into(), &"filtered".into()), "{record}");
+    assert!(record["sigma"].as_f64().unwrap() > 10.0 && record["grain"].as_f64().unwrap() > 1.5, "{record}");
+    assert_eq!(record["notes"], serde_json::json!([]));
+    // As white noise there is hardly any; then the note is due.
+    let white = with(&["photo.png", "--force", "--estimator", "ponomarenko", "--json"]);
+    let white = f.quell(&white).expect(0).says("try --estimator coarse");
+    assert_ne!(white.json()[0]["noise"], "camera");
+    // Noise that is given is not looked at.
+    let given =
+        f.quell(&with(&["photo.png", "--force", "--sigma", "12", "--json"])).expect(0).says("sigma 12");
+    assert!(given.json()[0]["noise"].is_null() && given.json()[0]["grain"].is_null());
+}
+
+#[test]
+fn the_table_of_noise_tells_a_camera_from_white_noise() {
+    let f = Folder::new("camera-table");
+    f.save("photo.png", &[photo()], SampleType::U8);
+    f.save("white.png", &[noisy(96, 96, 1)], SampleType::U8);
+    let rows = f.quell(&["noise", "photo.png", "white.png", "--json"]).expect(0).json();
+    let auto = |file: &str| rows.iter().find(|r| r["file"] == file && r["estimator"] == "auto").unwrap();
+    assert_eq!(auto("photo.png")["noise"], "camera");
+    assert!(auto("photo.png")["grain"].as_f64().unwrap() > 1.5);
+    assert_eq!(auto("white.png")["noise"], "white");
+    assert!(auto("white.png")["grain"].is_null());
+    let old = rows.iter().find(|r| r["file"] == "white.png" && r["estimator"] == "ponomarenko").unwrap();
+    assert_eq!(auto("white.png")["sigma"], old["sigma"]);
+    f.quell(&["noise", "photo.png"]).expect(0);
+}

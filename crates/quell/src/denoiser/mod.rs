@@ -14,7 +14,7 @@ use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::Whitening;
-use crate::noise::measure;
+use crate::noise::{CameraNoise, measure};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -29,6 +29,8 @@ pub struct Resolved {
     pub params: Params,
     /// What a device will do.
     pub plan: Plan,
+    /// What the noise is like, where it was estimated and is a camera's.
+    pub camera: Option<CameraNoise>,
     /// Makes the planes that patches are compared on, where the noise is correlated.
     whitening: Option<Arc<Whitening>>,
 }
@@ -37,6 +39,8 @@ pub struct Resolved {
 struct Noise {
     /// Its deviation, in units of the samples.
     sigma: f32,
+    /// What it is like, where it is a camera's.
+    camera: Option<CameraNoise>,
     /// What makes it white, where it is correlated.
     whitening: Option<Arc<Whitening>>,
 }
@@ -145,21 +149,23 @@ impl Denoiser {
         let known = self.spec.sigma_of(frame.white());
         let correlation = &self.spec.correlation;
         if correlation.is_none() {
-            let sigma = match (known, self.spec.sigma) {
-                (None, Sigma::Auto(estimator)) => measure(frame, alpha, estimator)?.worth_removing(),
-                (known, _) => known.unwrap_or_default(),
-            };
-            return Ok(Noise { sigma, whitening: None });
+            return Ok(match (known, self.spec.sigma) {
+                (None, Sigma::Auto(estimator)) => {
+                    let found = measure(frame, alpha, estimator)?;
+                    Noise { sigma: found.worth_removing(), camera: found.camera, whitening: None }
+                }
+                (known, _) => Noise { sigma: known.unwrap_or_default(), camera: None, whitening: None },
+            });
         }
         // Spectra are complex, and there are several.
         check_planes(8 * frame.channels(), frame.width(), frame.height())?;
         let whitening = self.spec.correlation_of(frame.white()).resolve(frame, known)?;
-        Ok(Noise { sigma: whitening.sigma(), whitening: Some(Arc::new(whitening)) })
+        Ok(Noise { sigma: whitening.sigma(), camera: None, whitening: Some(Arc::new(whitening)) })
     }
 
     /// Parameters and plan for a picture with this noise.
     fn plan(&self, noise: Noise, subject: &Subject) -> Result<Resolved> {
-        let Noise { sigma, whitening } = noise;
+        let Noise { sigma, camera, whitening } = noise;
         let subject = &Subject {
             sigma,
             strength: self.spec.strength_factor(),
@@ -169,7 +175,7 @@ impl Denoiser {
         builder::check_positive("sigma", sigma)?;
         let params = self.spec.params(subject.noise255(), subject.planes)?;
         let plan = params.plan(subject)?;
-        Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, whitening })
+        Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, camera, whitening })
     }
 
     /// Denoises a picture, reporting to and listening to `control`.

@@ -131,7 +131,7 @@ impl Denoiser {
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
         let subject = Subject { range, ..Subject::new(width, height, channels, white) };
-        self.plan(Noise { sigma, whitening: None }, &subject)
+        self.plan(Noise { sigma, camera: None, whitening: None }, &subject)
     }
 }
 

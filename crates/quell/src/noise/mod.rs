@@ -1,5 +1,6 @@
 //! Noise: estimating it, telling how it is correlated, what clipping made of it, and adding it for tests.
 
+mod camera;
 mod clipping;
 pub mod correlated;
 pub mod estimate;
@@ -7,6 +8,7 @@ mod random;
 pub mod synth;
 mod unclip;
 
+pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};

@@ -90,7 +90,7 @@ impl ClipNoise {
         kept.min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|(_, frame)| frame)
     }
 
-    /// The noise of every plane of a frame.
+    /// The noise of every plane of a frame, as of white noise: a camera's is told by three colours together.
     fn of_frame(&self, frame: &VideoFrame) -> Result<Vec<f32>> {
         let mut sigma = Vec::with_capacity(frame.planes.len());
         for (i, samples) in frame.planes.iter().enumerate() {
@@ -99,7 +99,7 @@ impl ClipNoise {
             let view = FrameView::new(vec![plane.view()], self.format.white)?;
             sigma.push(match self.known {
                 Sigma::Known(sigma) => self.in_units(sigma),
-                Sigma::Auto(estimator) => measure(&view, None, estimator)?.worth_removing(),
+                Sigma::Auto(estimator) => measure(&view, None, estimator.of_white_noise())?.worth_removing(),
             });
         }
         Ok(sigma)

@@ -120,7 +120,7 @@ impl Correlation {
             _ => match (&psd, &covariance) {
                 (Some(psd), _) => psd.variance(),
                 (None, Some(covariance)) => covariance.variance(),
-                (None, None) => f64::from(estimate(frame, Estimator::default())?).powi(2),
+                (None, None) => f64::from(estimate(frame, Estimator::Ponomarenko)?).powi(2),
             },
         };
         Whitening::new((width, height), frame.channels(), variance.sqrt(), covariance, psd)

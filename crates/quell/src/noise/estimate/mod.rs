@@ -1,4 +1,4 @@
-//! Estimators of the deviation of white noise from a single picture.
+//! Estimators of the deviation of white noise from a single picture, and the choice between it and noise of a camera.
 //!
 //! All of them are equivariant: a picture in other units gives the same estimate in those units. All of them
 //! look at a bounded number of places, the same for the same size, so that large pictures cost little more than
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blocks::Blocks;
 
+use super::camera::{self, CameraNoise};
 use crate::memory::check_planes;
 use crate::{Error, FrameView, Plane, PlaneView, Result};
 use blocks::SIDE;
@@ -25,9 +26,11 @@ use judge::{Content, Judge};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Estimator {
+    /// Noise of a developed photograph ([`camera`](super::camera())) where it is found, else what `Ponomarenko` finds.
+    #[default]
+    Auto,
     /// High frequencies of the quietest blocks (after Ponomarenko et al.). The most accurate one by far where
     /// there is texture.
-    #[default]
     Ponomarenko,
     /// The same at half the size. For photographs whose noise is not white any more (demosaicked, resized, JPEG)
     /// and of which the others find too little; a little less accurate on white noise.
@@ -41,16 +44,22 @@ pub enum Estimator {
 
 impl Estimator {
     /// Every estimator, in the order of `--help`.
-    pub const ALL: [Self; 4] = [Self::Ponomarenko, Self::Coarse, Self::Pca, Self::Mad];
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Ponomarenko, Self::Coarse, Self::Pca, Self::Mad];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Auto => "auto",
             Self::Ponomarenko => "ponomarenko",
             Self::Coarse => "coarse",
             Self::Pca => "pca",
             Self::Mad => "mad",
         }
+    }
+
+    /// The estimator of white noise that this one is, or falls back to.
+    pub(crate) fn of_white_noise(self) -> Self {
+        if self == Self::Auto { Self::Ponomarenko } else { self }
     }
 }
 
@@ -60,7 +69,7 @@ impl std::str::FromStr for Estimator {
         Self::ALL
             .into_iter()
             .find(|e| e.name() == s)
-            .ok_or_else(|| Error::parameter("estimator", s, "one of ponomarenko, coarse, pca, mad"))
+            .ok_or_else(|| Error::parameter("estimator", s, "one of auto, ponomarenko, coarse, pca, mad"))
     }
 }
 
@@ -72,16 +81,19 @@ const WHOLE: f32 = 0.1;
 const SEEN: f32 = 0.1 / 255.0;
 
 /// What was found of a picture's noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Found {
-    /// Its deviation in the picture's own units: for colour, the root of the channels' mean variance; 0 for none.
+    /// Its deviation in the picture's own units: for colour, the root of the channels' mean variance; 0 for none. Of a
+    /// camera's noise, the level to filter for.
     pub sigma: f32,
     /// Less noise than this is none: it would not survive rounding to the values that the picture has, or nothing would
     /// be seen of it in the range that the picture uses.
     pub floor: f32,
     /// The blocks that were looked at.
     pub blocks: Blocks,
+    /// What it is like, where it is a camera's.
+    pub camera: Option<CameraNoise>,
 }
 
 impl Found {
@@ -128,6 +140,17 @@ pub fn measure(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>, estimator: 
     // Estimators take some of the samples, or half-size copies.
     check_planes(1, frame.width(), frame.height())?;
     let alpha = alpha.map(|a| seen(frame, a)).transpose()?.flatten();
+    let white = white_noise(frame, alpha, estimator.of_white_noise());
+    let camera = if estimator == Estimator::Auto { camera::find(frame, alpha.as_ref()) } else { None };
+    // In doubt the level of a camera's noise is low; white noise is then the more there is.
+    Ok(match camera.filter(|camera| camera.sigma > white.sigma) {
+        Some(camera) => Found { sigma: camera.sigma, camera: Some(camera), ..white },
+        None => white,
+    })
+}
+
+/// The noise as far as it is white.
+fn white_noise(frame: &FrameView<'_>, alpha: Option<PlaneView<'_>>, estimator: Estimator) -> Found {
     let halved = (estimator == Estimator::Coarse && frame.width() > 1 && frame.height() > 1).then(|| {
         let planes: Vec<Plane> = frame.planes().iter().map(coarse::halve).collect();
         (planes, alpha.as_ref().map(coarse::halve_alpha))
@@ -150,11 +173,11 @@ pub fn measure(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>, estimator: 
     // Means of 2 x 2 samples have steps of a quarter.
     let step = survey.step() * scale * scale;
     let floor = (WHOLE * step).max(SEEN * (high - low).min(frame.white()));
-    Ok(Found { sigma, floor, blocks: survey.blocks })
+    Found { sigma, floor, blocks: survey.blocks, camera: None }
 }
 
 /// An alpha channel that tells something.
-fn seen<'a>(frame: &FrameView<'_>, alpha: &PlaneView<'a>) -> Result<Option<PlaneView<'a>>> {
+pub(super) fn seen<'a>(frame: &FrameView<'_>, alpha: &PlaneView<'a>) -> Result<Option<PlaneView<'a>>> {
     let size = (alpha.width(), alpha.height());
     if size != (frame.width(), frame.height()) {
         return Err(Error::Shape(format!(

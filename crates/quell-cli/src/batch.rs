@@ -50,7 +50,7 @@ struct Record {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Done {
-    Picture(Found),
+    Picture(Box<Found>),
     Clip(Box<Clip>),
 }
 

@@ -152,7 +152,7 @@ impl Work<'_> {
             let clip = video::filter(job, &self.engine, &self.clips, self.bars, self.quiet, &self.cancel)?;
             return Ok(Done::Clip(Box::new(clip)));
         }
-        self.picture(job).map(Done::Picture)
+        self.picture(job).map(|found| Done::Picture(Box::new(found)))
     }
 
     fn picture(&self, job: &Job) -> anyhow::Result<Found> {

@@ -27,8 +27,8 @@ const AGREEING_GREY: [f64; 2] = [2.5, 1.0];
 const STRONG: f64 = 8.0;
 /// Detail is sharp by its third band over its second. So is the texture of sharp pictures: they need up to `SHARP_TIMES`
 /// as much trust, unless their detail is less than `FAINT` times the noise.
-const SHARP: [f64; 2] = [0.54, 0.40];
-const SHARP_TIMES: f64 = 5.0;
+const SHARP: [f64; 2] = [0.54, 0.38];
+const SHARP_TIMES: f64 = 3.5;
 const FAINT: f64 = 4.0;
 /// By the level itself: what is weaker is hardly seen, and may be the grain of a clean picture.
 const LEVEL: [f64; 2] = [5.5, 3.5];
@@ -81,8 +81,8 @@ pub(super) fn decide(found: &Bins, grey: bool) -> Option<CameraNoise> {
         std::array::from_fn(|band| ((level(1, band).powi(2) + level(2, band).powi(2)) / 2.0).sqrt());
     let detail = |i: usize| (found.detail[i] - luma[1 + i].powi(2)).max(NO_DETAIL);
     let sharpness = (detail(1) / detail(0)).sqrt();
+    let is_faint = detail(0) <= (FAINT * luma[1]).powi(2);
     let confidence = {
-        let is_faint = detail(0) <= (FAINT * luma[1]).powi(2);
         let sharp = if is_faint { 0.0 } else { ramp(sharpness, SHARP) };
         let times = (luma[1] / STRONG).max(1.0) * (1.0 + (SHARP_TIMES - 1.0) * sharp);
         let agreeing = if grey { AGREEING_GREY } else { AGREEING };
@@ -92,7 +92,7 @@ pub(super) fn decide(found: &Bins, grey: bool) -> Option<CameraNoise> {
         return None;
     }
     let times = (STEEP.0 - STEEP.1 * luma[2] / luma[1]).clamp(TIMES.0, TIMES.1)
-        * (SOFT / sharpness).powf(LOSES).clamp(LOSS, 1.0);
+        * if is_faint { 1.0 } else { (SOFT / sharpness).powf(LOSES).clamp(LOSS, 1.0) };
     // Grey samples, not the luma of three.
     let unit = if grey { 1.0 / 3.0_f64.sqrt() } else { 1.0 };
     let point = |(bin, trust): (&Bin, &f64)| {

@@ -91,9 +91,9 @@ mod tests {
             (vec![page(16.8, camera(1.2))], "sigma 16.8 (camera noise, grain of 1 pixel)"),
             (
                 vec![page(12.0, camera(1.8)), page(16.8, camera(2.8)), None],
-                "sigma 12.0 to 16.8 (camera noise, grain of 2 to 3 pixels), 1 page without noise unchanged",
+                "sigma 12 to 16.8 (camera noise, grain of 2 to 3 pixels), 1 page without noise unchanged",
             ),
-            (vec![page(12.0, camera(1.8)), page(16.8, Kind::White)], "sigma 12.0 to 16.8 (estimated)"),
+            (vec![page(12.0, camera(1.8)), page(16.8, Kind::White)], "sigma 12 to 16.8 (estimated)"),
             (vec![None], "no noise found, copied"),
         ] {
             assert_eq!(describe(&pages, ", copied"), words);

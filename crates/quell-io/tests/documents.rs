@@ -73,7 +73,7 @@ fn a_video() -> Done {
     use quell::{Denoiser, Layout, VideoFormat, nlm::Profile};
 
     let format = VideoFormat::with_bits(64, 48, Layout::Yuv420, 8)?;
-    let denoiser = Denoiser::nlm(Profile::Fast).sigma(10.0).set("past", "2").build()?;
+    let denoiser = Denoiser::nlm(Profile::Fast).sigma(10.0).set("past", 2).build()?;
     let mut stream = denoiser.stream(format)?;
     let clean = stream.push(format.frame())?;       // as late as `future` says, here at once
     while let Some(rest) = stream.flush()? {}       // at the end

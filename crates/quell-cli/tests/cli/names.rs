@@ -88,6 +88,6 @@ fn json_tells_names_exactly() {
         let out = f.command(style).arg(&broken).arg(&lines).output().unwrap();
         let text = String::from_utf8(out.stdout).unwrap();
         assert!(text.contains("a\\n\\x1b.pgm") && text.contains("a\\xff.pgm"), "{text}");
-        assert_eq!(text.lines().count(), 9, "{text}");
+        assert_eq!(text.lines().count(), 11, "{text}");
     }
 }

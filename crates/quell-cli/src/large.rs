@@ -19,8 +19,8 @@ use crate::level::Level;
 use crate::nan;
 use crate::range::Used;
 
-/// Pixels of a band, halo included, on the processor: about a gigabyte with all that is made of them. Smaller bands would
-/// spend their time on halos.
+/// Pixels of a band on the processor, without its halo: about a gigabyte with all that is made of them. Smaller bands
+/// would spend their time on halos.
 const PROCESSOR: usize = 48 << 20;
 /// The same on a GPU, which has time for halos while files are read and written.
 const GPU: usize = 8 << 20;
@@ -347,19 +347,14 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
         let rows = |part: Part| Rows { read: part.read(), kept: part.kept(), part: Some(part) };
         parts.into_iter().map(rows).collect()
     };
-    if let Some(rows) = engine.tile() {
-        return all(plan.parts(rows));
-    }
-    // Halos are on top: as many rows as leave room for them, or as few as are worth it.
-    let margin = plan.parts(1).get(height / 2).map_or(0, |p| p.read().len());
-    all(plan.parts(most.saturating_sub(margin).max(margin / 2).max(BLOCK)))
+    all(plan.parts(engine.tile().unwrap_or(most)))
 }
 
 fn is_gpu(engine: &Engine) -> bool {
     engine.device().kind != Kind::Cpu
 }
 
-/// Pixels of a band, halo included.
+/// Pixels of a band, without its halo.
 fn room(engine: &Engine) -> usize {
     if is_gpu(engine) { GPU } else { PROCESSOR }
 }

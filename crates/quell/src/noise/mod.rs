@@ -3,6 +3,7 @@
 mod camera;
 mod clipping;
 pub mod correlated;
+mod curve;
 pub mod estimate;
 mod random;
 pub mod synth;
@@ -10,6 +11,7 @@ mod unclip;
 
 pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
+pub use curve::Curve;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;

@@ -131,11 +131,11 @@ impl Made {
 impl Found {
     /// Notes the noise of every page.
     pub(crate) fn set_noise(&mut self, levels: Vec<Option<Level>>) {
-        let first = levels.first().copied().flatten();
-        self.sigma = first.map(|level| level.sigma);
-        self.noise = first.and_then(|level| level.kind.name());
-        self.grain = first.and_then(|level| level.kind.grain());
-        self.sigmas = levels.iter().map(|level| level.map(|level| level.sigma)).collect();
+        let first = levels.first().and_then(Option::as_ref);
+        self.sigma = first.map(Level::sigma);
+        self.noise = first.and_then(Level::kind);
+        self.grain = first.and_then(Level::grain);
+        self.sigmas = levels.iter().map(|level| level.as_ref().map(Level::sigma)).collect();
         self.levels = levels;
     }
 }

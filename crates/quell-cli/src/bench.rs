@@ -140,7 +140,7 @@ pub(crate) fn material(args: &BenchArgs) -> anyhow::Result<Vec<(Picture, Option<
 /// A picture that is made up, with noise and without.
 fn synthetic(args: &BenchArgs, (width, height): (usize, usize)) -> anyhow::Result<(Picture, Option<Frame>)> {
     let clean = scene::draw(width, height, if args.rgb { 3 } else { 1 })?;
-    let sigma = f64::from(args.engine.sigma.unwrap_or(25.0));
+    let sigma = f64::from(args.engine.noise.sigma().unwrap_or(25.0));
     let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
     let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };
     let picture =

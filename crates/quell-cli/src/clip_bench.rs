@@ -52,7 +52,7 @@ pub(crate) fn run(
     info: &DeviceInfo,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
-    let Some(sigma) = args.engine.sigma else {
+    let Some(sigma) = args.engine.noise.sigma() else {
         return Err(Failure::usage("--sigma auto: noise is added to the clip, so it is known").into());
     };
     let clip = Clip::new(path, sigma, args.sample, args.seed)?;

@@ -172,6 +172,7 @@ impl Work<'_> {
         let mut used = Used::new(first.frame.white());
         picture.pages.iter().for_each(|page| used.add(&page.frame.view()));
         found.notes.extend(used.note(true));
+        found.notes.extend(self.engine.other_camera(&picture.metadata.camera()));
         let bar = self.bars.picture(&name(&job.input), pixels, pages);
         let mut levels = Vec::with_capacity(pages);
         for (i, page) in picture.pages.iter_mut().enumerate() {
@@ -195,7 +196,7 @@ impl Work<'_> {
         drop(bar);
         found.set_noise(levels);
         found.device = self.engine.device().name;
-        found.notes.extend(coarse.and_then(|c| coarse_note(c, found.levels[0])));
+        found.notes.extend(coarse.and_then(|c| coarse_note(c, found.levels[0].as_ref())));
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled.into());
         }
@@ -271,7 +272,7 @@ impl Work<'_> {
         }
         found.notes = outcome.notes;
         found.notes.extend(outcome.used.note(true));
-        found.notes.extend(outcome.coarse.and_then(|c| coarse_note(c, outcome.level)));
+        found.notes.extend(outcome.coarse.and_then(|c| coarse_note(c, found.levels[0].as_ref())));
         found.device = self.engine.device().name;
         found.seconds = started.elapsed().as_secs_f64();
         Ok(found)
@@ -283,9 +284,8 @@ impl Work<'_> {
         if let Some(show) = bar.page(index) {
             control = control.with_progress(show);
         }
-        let white = page.frame.white();
-        let resolved = self.engine.denoiser().resolve_seen(&page.frame, alpha(page).as_ref())?;
-        let level = self.engine.noise(resolved.as_ref(), white);
+        let resolved = self.engine.resolve(&page.frame, alpha(page).as_ref())?;
+        let level = self.engine.noise(resolved.as_ref());
         if let Some(job) = resolved.filter(|_| level.is_some()) {
             page.frame = self.engine.denoiser().run_resolved(&page.frame, &job, &control)?;
         }
@@ -294,9 +294,8 @@ impl Work<'_> {
 
     /// Puts a map in the place of a page and says which noise that had.
     fn map_page(&self, page: &mut Page, map: Map) -> quell::Result<Option<Level>> {
-        let white = page.frame.white();
         let found = self.engine.denoiser().isoline_map(&page.frame, map)?;
-        let level = self.engine.noise(Some(&found.resolved), white);
+        let level = self.engine.noise(Some(&found.resolved));
         *page = Page { frame: found.picture()?, alpha: None, samples: SampleType::U8 };
         Ok(level)
     }
@@ -317,11 +316,11 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
 }
 
 /// For noise that is far stronger at half the size, and not known to be a camera's: it is not white.
-fn coarse_note(coarse: f32, found: Option<Level>) -> Option<String> {
-    if found.is_some_and(|level| level.kind.grain().is_some()) {
+fn coarse_note(coarse: f32, found: Option<&Level>) -> Option<String> {
+    if found.is_some_and(|level| level.grain().is_some()) {
         return None;
     }
-    let sigma = found.map_or(0.0, |level| level.sigma);
+    let sigma = found.map_or(0.0, Level::sigma);
     let seen = coarse > 2.0 && coarse > 1.5 * sigma;
     seen.then(|| format!("sigma is {coarse:.1} at half the size: if noise is left, try --estimator coarse"))
 }

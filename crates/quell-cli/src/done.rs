@@ -16,7 +16,7 @@ use quell::Device;
 use quell::device::DeviceOptions;
 use serde::{Deserialize, Serialize};
 
-use crate::args::{DenoiseArgs, EngineArgs, Known, ReadingArgs};
+use crate::args::{DenoiseArgs, EngineArgs, Given, Known, ReadingArgs};
 use crate::report::name;
 
 /// Hidden, one for each folder.
@@ -204,6 +204,9 @@ fn settings(args: &DenoiseArgs) -> Option<String> {
         Some(Known::Auto) => b"auto".to_vec(),
         Some(Known::File(path)) => content(path)?,
     });
+    if let Given::Picture(path) = &args.engine.noise {
+        hash.add(&content(path)?);
+    }
     Some(hash.text())
 }
 

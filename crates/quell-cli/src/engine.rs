@@ -11,16 +11,17 @@ use quell::{
     VideoFormat,
 };
 
-use crate::args::{EngineArgs, flag};
+use quell_io::Camera;
+
+use crate::args::{EngineArgs, Given, flag};
 use crate::failure::Failure;
-use crate::level::{Kind, Level};
-use crate::report;
+use crate::level::Level;
+use crate::{measured, report};
 
 /// The denoiser that the flags ask for, on one device. Several threads may use it.
 pub(crate) struct Engine {
     denoiser: Denoiser,
-    sigma: Option<f32>,
-    estimator: Estimator,
+    noise: Given,
     method: Method,
     correlated: bool,
     tile: usize,
@@ -36,21 +37,29 @@ impl Engine {
     /// The same on a device that is started already.
     pub(crate) fn on(args: &EngineArgs, backend: Arc<dyn Backend>) -> anyhow::Result<Self> {
         let (method, builder, correlation) = Self::check(args)?;
-        let (sigma, estimator, correlated) = (args.sigma, args.estimator, !correlation.is_none());
+        let (noise, correlated) = (args.noise.clone(), !correlation.is_none());
         let (denoiser, tile) = (builder.build_on(backend)?, args.options.tile);
-        Ok(Self { denoiser, sigma, estimator, method, correlated, tile })
+        Ok(Self { denoiser, noise, method, correlated, tile })
     }
 
     /// What the flags ask for, as far as that can be known without a picture or a device.
     pub(crate) fn check(args: &EngineArgs) -> anyhow::Result<(Method, DenoiserBuilder, Correlation)> {
         let method = args.method().map_err(|e| explain(args, e))?;
-        let mut builder = DenoiserBuilder::new(method).estimate_sigma(args.estimator);
-        if let Some(sigma) = args.sigma {
-            builder = builder.sigma(sigma);
+        let mut builder = DenoiserBuilder::new(method);
+        if let Some(estimator) = args.noise.estimator() {
+            builder = builder.estimate_sigma(estimator);
         }
-        if let Some(strength) = args.strength {
-            builder = builder.strength(strength);
+        if let Some(model) = measured::known(&args.noise)? {
+            builder = builder.noise(model);
         }
+        let set = |builder, value: Option<f32>, with: fn(DenoiserBuilder, f32) -> DenoiserBuilder| match value
+        {
+            Some(value) => with(builder, value),
+            None => builder,
+        };
+        builder = set(builder, args.strength, DenoiserBuilder::strength);
+        builder = set(builder, args.luma, DenoiserBuilder::luma);
+        builder = set(builder, args.chroma, DenoiserBuilder::chroma);
         if let Some(text) = &args.params_text {
             builder = builder.toml(text.as_str());
         }
@@ -109,7 +118,33 @@ impl Engine {
 
     /// Whether the noise is estimated.
     pub(crate) fn estimates(&self) -> bool {
-        self.sigma.is_none()
+        self.noise.estimator().is_some()
+    }
+
+    /// Whether the noise is measured in a part of each picture, which has to be there then.
+    pub(crate) fn looks_at_region(&self) -> bool {
+        matches!(self.noise, Given::Region(_))
+    }
+
+    /// Noise, parameters and plan for a picture.
+    pub(crate) fn resolve(
+        &self,
+        frame: &Frame,
+        alpha: Option<&PlaneView<'_>>,
+    ) -> quell::Result<Option<Resolved>> {
+        match self.noise {
+            Given::Region(region) => {
+                let model = noise::measure_region(&frame.view(), region)?;
+                self.denoiser.resolve_known(frame, &model).map(Some)
+            }
+            _ => self.denoiser.resolve_seen(frame, alpha),
+        }
+    }
+
+    /// What is to be said where noise is that of another camera, or of another sensitivity.
+    pub(crate) fn other_camera(&self, camera: &Camera) -> Option<String> {
+        let Given::File(profile) = &self.noise else { return None };
+        measured::mismatch(profile, camera)
     }
 
     /// Whether noise is taken for correlated.
@@ -125,7 +160,7 @@ impl Engine {
     /// The noise at half the size on the 0..255 scale, where at full size it may be looked for as white noise only. Not of
     /// pictures that are mostly filled: their edges pass for noise there.
     pub(crate) fn coarse_noise(&self, frame: &Frame, alpha: Option<&PlaneView<'_>>) -> Option<f32> {
-        if self.sigma.is_some() || !matches!(self.estimator, Estimator::Auto | Estimator::Ponomarenko) {
+        if !matches!(self.noise.estimator(), Some(Estimator::Auto | Estimator::Ponomarenko)) {
             return None;
         }
         let found = noise::measure(&frame.view(), alpha, Estimator::Coarse).ok()?;
@@ -133,15 +168,8 @@ impl Engine {
     }
 
     /// The noise of a picture: as given, or as found; `None` if there is none to speak of.
-    pub(crate) fn noise(&self, resolved: Option<&Resolved>, white: f32) -> Option<Level> {
-        let resolved = resolved?;
-        let found = resolved.sigma * 255.0 / white;
-        let kind = match (self.sigma, &resolved.camera) {
-            (Some(_), _) => Kind::Given,
-            (None, Some(camera)) => Kind::Camera { grain: camera.grain },
-            (None, None) => Kind::White,
-        };
-        Some(Level { sigma: self.sigma.unwrap_or(found), kind })
+    pub(crate) fn noise(&self, resolved: Option<&Resolved>) -> Option<Level> {
+        Some(Level { model: resolved?.noise.clone(), given: !self.estimates() })
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn run(
     info: &DeviceInfo,
     cancel: &Cancel,
 ) -> anyhow::Result<Exit> {
-    let Some(sigma) = args.engine.sigma else {
+    let Some(sigma) = args.engine.noise.sigma() else {
         return Err(Failure::usage("--sigma auto: a stream has frames of known noise")
             .hint("give a number, or measure with --device cpu")
             .into());

@@ -63,7 +63,7 @@ impl Large {
             Some(rows) => reader.height() <= rows,
             None => pixels <= GPU || pixels <= room(engine),
         };
-        if whole || engine.correlated() {
+        if whole || engine.correlated() || engine.looks_at_region() {
             return Ok(None);
         }
         Ok(begin(&reader)?.map(|writer| Self { reader, writer, nan }))
@@ -91,7 +91,7 @@ impl Large {
         let coarse = engine.coarse_noise(&frame, alpha.as_ref());
         let resolved = engine.denoiser().resolve_rows(self.reader.height(), &frame, alpha.as_ref())?;
         drop(frame);
-        let level = engine.noise(resolved.as_ref(), white);
+        let level = engine.noise(resolved.as_ref());
         let resolved = resolved.filter(|_| level.is_some());
         let (mut notes, same) = (self.reader.notes().to_vec(), to == Some(self.reader.format()));
         let made = match &resolved {

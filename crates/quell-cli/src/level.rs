@@ -1,72 +1,73 @@
 //! The noise of a picture in words.
 
+use quell::noise::Model;
+
 use crate::report::{count, short};
 
-/// The noise of a page on the 0..255 scale.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The noise of a page.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Level {
-    pub(crate) sigma: f32,
-    pub(crate) kind: Kind,
+    /// What it is like, on the 0..255 scale.
+    pub(crate) model: Model,
+    /// It was given by the user, not estimated.
+    pub(crate) given: bool,
 }
 
-/// Where it is known from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
-    /// By the user.
-    Given,
-    /// Estimated, as white noise is.
-    White,
-    /// Estimated: noise of a developed photograph, with grain of so many pixels.
-    Camera {
-        /// 1 to 4.
-        grain: f32,
-    },
-}
-
-impl Kind {
-    /// The name that `--json` and tables have.
-    pub(crate) fn name(self) -> Option<&'static str> {
-        match self {
-            Self::Given => None,
-            Self::White => Some("white"),
-            Self::Camera { .. } => Some("camera"),
-        }
+impl Level {
+    /// What all channels have together.
+    pub(crate) fn sigma(&self) -> f32 {
+        self.model.sigma()
     }
 
-    /// Size of the grain in pixels.
-    pub(crate) fn grain(self) -> Option<f32> {
-        match self {
-            Self::Camera { grain } => Some(grain),
-            _ => None,
-        }
+    /// The name that `--json` and tables have; none for noise that was given.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        (!self.given).then(|| self.model.kind())
+    }
+
+    /// Size of the grain of a camera's noise in pixels.
+    pub(crate) fn grain(&self) -> Option<f32> {
+        self.model.developed().map(|camera| camera.grain)
     }
 }
 
-/// `sigma 24.8 (estimated)`, over several pages `sigma 24.1 to 25.3 (estimated)`; without noise, what was made.
+/// `sigma 24.8 (estimated)`, `camera noise: luma 10.8, chroma 8.3, grain of 3 pixels`; over several pages
+/// `sigma 24.1 to 25.3 (estimated)`; without noise, what was made.
 pub(crate) fn describe(pages: &[Option<Level>], made: &str) -> String {
-    let known: Vec<Level> = pages.iter().flatten().copied().collect();
-    if known.is_empty() {
-        return format!("no noise found{made}");
-    }
-    let (low, high) = range(known.iter().map(|level| level.sigma));
-    let (low, high) = (short(low), short(high));
-    let sigma = if low == high { low } else { format!("{low} to {high}") };
+    let known: Vec<&Level> = pages.iter().flatten().collect();
     let clean = pages.len() - known.len();
     let rest =
         if clean > 0 { format!(", {} without noise unchanged", count(clean, "page")) } else { String::new() };
-    format!("sigma {sigma}{}{rest}", how(&known))
+    let words = match known[..] {
+        [] => return format!("no noise found{made}"),
+        [one] if one.given => one.model.to_string(),
+        [one] if one.model.developed().is_some() => {
+            let doubt = one.model.developed().filter(|camera| camera.confidence < 1.0);
+            let doubt = doubt.map_or("", |_| ", filtered less: it may be texture");
+            format!("{}{doubt}", one.model)
+        }
+        [one] => format!("{} (estimated)", one.model),
+        ref several => format!("sigma {}{}", spread(several), how(several)),
+    };
+    format!("{words}{rest}")
+}
+
+/// `24.1 to 25.3`.
+fn spread(levels: &[&Level]) -> String {
+    let (low, high) = range(levels.iter().map(|level| level.sigma()));
+    let (low, high) = (short(low), short(high));
+    if low == high { low } else { format!("{low} to {high}") }
 }
 
 /// Behind sigma: how it was found, and what it is.
-fn how(known: &[Level]) -> String {
-    let grains: Vec<f32> = known.iter().filter_map(|level| level.kind.grain()).collect();
+fn how(known: &[&Level]) -> String {
+    let grains: Vec<f32> = known.iter().filter_map(|level| level.grain()).collect();
     if grains.len() == known.len() {
         let (low, high) = range(grains.into_iter().map(f32::round));
         let grain =
             if low == high { count(low as usize, "pixel") } else { format!("{low} to {high} pixels") };
         return format!(" (camera noise, grain of {grain})");
     }
-    if known.iter().all(|level| level.kind == Kind::Given) { String::new() } else { " (estimated)".into() }
+    if known.iter().all(|level| level.given) { String::new() } else { " (estimated)".into() }
 }
 
 fn range(values: impl Iterator<Item = f32>) -> (f32, f32) {
@@ -77,23 +78,37 @@ fn range(values: impl Iterator<Item = f32>) -> (f32, f32) {
 mod tests {
     use super::*;
 
-    fn page(sigma: f32, kind: Kind) -> Option<Level> {
-        Some(Level { sigma, kind })
+    fn page(model: &Model, given: bool) -> Option<Level> {
+        Some(Level { model: model.clone(), given })
+    }
+
+    fn camera(sigma: f32, grain: f32) -> Model {
+        let text = format!(
+            "sigma = {sigma}\n[developed]\nconfidence = 1\ngrain = {grain}\nluma = [12, 10.8, 8, 4, 1]\n\
+             chroma = [8.3, 8, 4, 1, 0.5]"
+        );
+        Model::from_toml(&text).unwrap()
     }
 
     #[test]
     fn noise_is_said_in_words() {
-        let camera = |grain| Kind::Camera { grain };
+        let white = |sigma| Model::white(sigma).unwrap();
+        let colour = Model::channels([10.0, 3.0, 2.5]).unwrap();
         for (pages, words) in [
-            (vec![page(24.84, Kind::White)], "sigma 24.8 (estimated)"),
-            (vec![page(24.84, Kind::Given)], "sigma 24.8"),
-            (vec![page(16.8, camera(2.8))], "sigma 16.8 (camera noise, grain of 3 pixels)"),
-            (vec![page(16.8, camera(1.2))], "sigma 16.8 (camera noise, grain of 1 pixel)"),
+            (vec![page(&white(24.84), false)], "sigma 24.8 (estimated)"),
+            (vec![page(&white(24.84), true)], "sigma 24.8"),
+            (vec![page(&colour, true)], "luma 10, chroma 3 and 2.5"),
+            (vec![page(&camera(16.8, 2.8), false)], "camera noise: luma 10.8, chroma 8.3, grain of 3 pixels"),
+            (vec![page(&camera(16.8, 1.2), false)], "camera noise: luma 10.8, chroma 8.3, grain of 1 pixel"),
             (
-                vec![page(12.0, camera(1.8)), page(16.8, camera(2.8)), None],
+                vec![page(&camera(12.0, 1.8), false), page(&camera(16.8, 2.8), false), None],
                 "sigma 12 to 16.8 (camera noise, grain of 2 to 3 pixels), 1 page without noise unchanged",
             ),
-            (vec![page(12.0, camera(1.8)), page(16.8, Kind::White)], "sigma 12 to 16.8 (estimated)"),
+            (
+                vec![page(&camera(12.0, 1.8), false), page(&white(16.8), false)],
+                "sigma 12 to 16.8 (estimated)",
+            ),
+            (vec![page(&white(5.0), false), None], "sigma 5 (estimated), 1 page without noise unchanged"),
             (vec![None], "no noise found, copied"),
         ] {
             assert_eq!(describe(&pages, ", copied"), words);

@@ -4,16 +4,17 @@ use std::path::Path;
 
 use anyhow::Context;
 use quell::noise::correlated::{Correlation, CovarianceSource, PsdSource};
-use quell::noise::{Blocks, Estimator, measure};
+use quell::noise::{self, Blocks, Estimator, Model, Origin, measure};
 use quell::{FrameView, Plane, PlaneView};
 
-use crate::args::NoiseArgs;
+use crate::args::{From, NoiseArgs};
 use crate::expand::expand;
-use crate::failure::{self, Exit};
+use crate::failure::{self, Exit, Failure};
+use crate::plot::Drawn;
 use crate::range::Used;
 use crate::reading::{Reader, unit};
 use crate::report::{self, name};
-use crate::table::{Cell, Table};
+use crate::table::{Cell, Style, Table};
 
 const STRENGTH: [&str; 13] = [
     "file",
@@ -46,19 +47,42 @@ const CORRELATION: [&str; 13] = [
     "red_blue",
 ];
 
+const CURVES: [&str; 7] = ["file", "page", "noise", "by", "at", "luma", "chroma"];
+
 /// Runs the command.
 pub(crate) fn run(args: &NoiseArgs) -> anyhow::Result<Exit> {
     let reader = Reader::new(&args.reading);
     let expanded = expand(&args.inputs, args.recursive);
-    let mut table = Table::new(if args.correlation { &CORRELATION } else { &STRENGTH });
+    if (args.save.is_some() || args.plot.is_some()) && expanded.sources.len() + expanded.errors.len() != 1 {
+        return Err(Failure::usage("--save and --plot take what was found of one picture")
+            .hint("name one picture")
+            .into());
+    }
+    if let Some(From::Picture(path)) = &args.from {
+        let what = format!("--noise-from {}: must be X,Y,W,H here", name(path));
+        return Err(Failure::usage(what)
+            .hint(format!("quell noise {} measures that picture", name(path)))
+            .into());
+    }
+    let measures = args.curves || args.from.is_some() || args.save.is_some() || args.plot.is_some();
+    let columns: &[&str] = match (args.correlation, measures) {
+        (true, _) => &CORRELATION,
+        (false, true) => &CURVES,
+        (false, false) => &STRENGTH,
+    };
+    let mut table = Table::new(columns);
     let mut exit = Exit::Done;
     expanded.notes.iter().for_each(|note| report::message(&format!("note: {note}")));
     for error in &expanded.errors {
         exit = failure::report(error);
     }
     for source in &expanded.sources {
-        let add = if args.correlation { add_correlation } else { add_strength };
-        if let Err(error) = failure::guard(|| add(&mut table, &source.path, &reader)) {
+        let add = |table: &mut Table| match (args.correlation, measures) {
+            (true, _) => add_correlation(table, &source.path, &reader),
+            (false, true) => add_curves(table, &source.path, &reader, args),
+            (false, false) => add_strength(table, &source.path, &reader),
+        };
+        if let Err(error) = failure::guard(|| add(&mut table)) {
             exit = failure::report(&error);
         }
     }
@@ -111,6 +135,84 @@ fn add_strength(table: &mut Table, path: &Path, reader: &Reader) -> anyhow::Resu
         }
     }
     Ok(())
+}
+
+/// What the noise of every page is like: a row for each brightness and each frequency. Of the first page it is kept and drawn.
+fn add_curves(table: &mut Table, path: &Path, reader: &Reader, args: &NoiseArgs) -> anyhow::Result<()> {
+    let source = reader.open(path)?;
+    let pages = &source.picture.pages;
+    for (i, page) in pages.iter().enumerate() {
+        let frame = page.frame.view();
+        let region = match args.from {
+            Some(From::Region(region)) => Some(region),
+            _ => None,
+        };
+        let found = found(&frame, page.alpha.as_ref().map(Plane::view).as_ref(), region);
+        let Some(model) = found.with_context(|| name(path))? else {
+            let missing = || Cell::Missing;
+            let page = if pages.len() > 1 { Cell::Count(i + 1) } else { missing() };
+            table.push(vec![
+                Cell::File(path.to_owned()),
+                page,
+                Cell::Text("none".into()),
+                missing(),
+                missing(),
+                missing(),
+                missing(),
+            ]);
+            if args.save.is_some() || args.plot.is_some() {
+                return Err(Failure::new(format!("{}: no noise was found", name(path)))
+                    .hint("--noise-from X,Y,W,H measures it in a flat part")
+                    .into());
+            }
+            continue;
+        };
+        let title = path.file_name().map_or_else(String::new, |n| report::name(Path::new(n)));
+        let drawn = Drawn::new(title.clone(), &model);
+        let mut row = |by: &str, (at, luma): (f32, f32), chroma: Option<f32>| {
+            table.push(vec![
+                Cell::File(path.to_owned()),
+                if pages.len() > 1 { Cell::Count(i + 1) } else { Cell::Missing },
+                Cell::Text(model.kind().to_owned()),
+                Cell::Text(by.to_owned()),
+                Cell::Number(f64::from(at), 3),
+                Cell::Number(f64::from(luma), 2),
+                Cell::number(chroma.map(f64::from), 2),
+            ]);
+        };
+        drawn.levels.iter().for_each(|point| row("brightness", *point, None));
+        for (k, point) in drawn.luma.iter().enumerate() {
+            row("frequency", *point, drawn.chroma.get(k).map(|p| p.1));
+        }
+        if args.style == Style::Text {
+            report::message(&format!("{}: {model}", name(path)));
+        }
+        if i > 0 {
+            continue;
+        }
+        if let Some(to) = &args.save {
+            let camera = source.picture.metadata.camera();
+            let origin = Origin { camera: camera.name, iso: camera.iso, picture: Some(title) };
+            let text = model.to_toml_from(&origin);
+            quell_io::save(to, text.as_bytes()).with_context(|| format!("cannot write {}", name(to)))?;
+        }
+        if let Some(to) = &args.plot {
+            drawn.write(to)?;
+        }
+    }
+    Ok(())
+}
+
+/// What the noise of a picture is like, estimated or in a region.
+fn found(
+    frame: &FrameView<'_>,
+    alpha: Option<&PlaneView<'_>>,
+    region: Option<[usize; 4]>,
+) -> quell::Result<Option<Model>> {
+    match region {
+        Some(region) => noise::measure_region(frame, region).map(Some),
+        None => measure(frame, alpha, Estimator::Auto)?.model(frame.white()),
+    }
 }
 
 /// One row per page: deviations, then correlations of a pixel's noise with that of its neighbours, and of the channels.

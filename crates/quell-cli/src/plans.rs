@@ -40,11 +40,15 @@ fn plans(path: &Path, engine: &Engine, reader: &Reader) -> anyhow::Result<String
     let mut text = String::new();
     for (i, page) in source.picture.pages.iter().enumerate() {
         let frame = &page.frame;
-        let resolved = engine.denoiser().resolve_seen(frame, alpha(page).as_ref())?;
-        let noise = engine.noise(resolved.as_ref(), frame.white());
+        let resolved = engine.resolve(frame, alpha(page).as_ref())?;
+        let noise = engine.noise(resolved.as_ref());
         let page = if source.picture.pages.len() > 1 { format!(", page {}", i + 1) } else { String::new() };
         let shape = report::shape(frame.width(), frame.height(), frame.channels());
-        text += &format!("# {}{page}: {shape}, {}\n", name(path), level::describe(&[noise], ""));
+        text += &format!(
+            "# {}{page}: {shape}, {}\n",
+            name(path),
+            level::describe(std::slice::from_ref(&noise), "")
+        );
         if let Some(r) = resolved.filter(|_| noise.is_some()) {
             text += &format!(
                 "# method {}, profile {}, device {}\n",

@@ -13,6 +13,22 @@ use crate::input::Input;
 pub(crate) const EXIF_IFD: u16 = 34665;
 pub(crate) const GPS_IFD: u16 = 34853;
 
+/// Who made the picture, and how sensitive it was.
+const MAKE: u16 = 271;
+const MODEL: u16 = 272;
+const ISO: u16 = 34855;
+/// Recommended exposure index, standard output sensitivity, ISO speed.
+const EXPOSURE_INDEX: [u16; 3] = [34866, 34865, 34867];
+
+/// The text of a field, without what pads it.
+fn text(fields: &[Field], tag: u16) -> Option<String> {
+    let field = fields.iter().find(|f| f.tag == tag && f.kind == 2)?;
+    let end = field.data.iter().position(|b| *b == 0).unwrap_or(field.data.len());
+    let text: String =
+        String::from_utf8_lossy(&field.data[..end]).chars().filter(|c| !c.is_control()).collect();
+    Some(text.trim().to_owned()).filter(|t| !t.is_empty())
+}
+
 /// A field's values, in this machine's byte order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Field {
@@ -58,6 +74,28 @@ impl Fields {
         let mut main = portable(first.iter().filter(|f| !is_layout(f.tag)).cloned().collect());
         drop_empty_resolution(&mut main);
         Some(Self { main, exif, gps, more: next.is_some_and(|n| n != 0) })
+    }
+
+    /// Maker and model of the camera. Most models begin with the maker's name already.
+    pub(crate) fn camera(&self) -> Option<String> {
+        let (make, model) = (text(&self.main, MAKE), text(&self.main, MODEL));
+        let (Some(make), Some(model)) = (&make, &model) else { return model.or(make) };
+        let first = |s: &str| s.split_whitespace().next().unwrap_or_default().to_lowercase();
+        Some(if first(make) == first(model) { model.clone() } else { format!("{make} {model}") })
+    }
+
+    /// Sensitivity. Above 65534 the old field says 65535 and a newer one tells.
+    pub(crate) fn iso(&self) -> Option<u32> {
+        let number = |tag: u16| {
+            let field = self.exif.iter().find(|f| f.tag == tag)?;
+            match (field.kind, field.data.as_slice()) {
+                (3, [a, b, ..]) => Some(u16::from_ne_bytes([*a, *b]).into()),
+                (4, [a, b, c, d, ..]) => Some(u32::from_ne_bytes([*a, *b, *c, *d])),
+                _ => None,
+            }
+        };
+        let old = number(ISO).filter(|v| *v != u32::from(u16::MAX));
+        old.or_else(|| EXPOSURE_INDEX.into_iter().find_map(number)).filter(|v| *v > 0)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -304,6 +342,25 @@ mod tests {
         assert_eq!(Fields::parse(&fields.to_block()), Some(fields));
         let empty = Fields::default();
         assert_eq!(Fields::parse(&empty.to_block()), Some(empty));
+    }
+
+    #[test]
+    fn the_camera_is_told() {
+        let text = |tag, s: &str| Field { tag, kind: 2, data: s.as_bytes().to_vec() };
+        let short = |tag, v: u16| Field { tag, kind: 3, data: v.to_ne_bytes().to_vec() };
+        let long = |tag, v: u32| Field { tag, kind: 4, data: v.to_ne_bytes().to_vec() };
+        let of = |main, exif| {
+            let fields = Fields { main, exif, ..Fields::default() };
+            (fields.camera(), fields.iso())
+        };
+        let canon = vec![text(271, "Canon\0"), text(272, "Canon EOS 5D Mark III\0")];
+        assert_eq!(of(canon, vec![short(34855, 3200)]), (Some("Canon EOS 5D Mark III".into()), Some(3200)));
+        let nikon = vec![text(271, "NIKON CORPORATION"), text(272, "NIKON D800  \0\0")];
+        let high = vec![short(34855, 65535), long(34866, 102_400)];
+        assert_eq!(of(nikon, high), (Some("NIKON D800".into()), Some(102_400)));
+        let phone = vec![text(271, "Google"), text(272, "Pixel 8")];
+        assert_eq!(of(phone, vec![short(34855, 0)]), (Some("Google Pixel 8".into()), None));
+        assert_eq!(of(vec![text(272, "\0")], vec![]), (None, None));
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use atomic::{copy, remove_unfinished, save};
 pub use axes::Axes;
 pub use error::{Error, Result};
 pub use picture::{
-    ArrayLayout, ExrMetadata, Format, JpegMetadata, Metadata, Page, Picture, SampleType, TiffLayout,
+    ArrayLayout, Camera, ExrMetadata, Format, JpegMetadata, Metadata, Page, Picture, SampleType, TiffLayout,
 };
 pub use stale::remove_stale;
 

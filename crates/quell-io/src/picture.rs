@@ -8,6 +8,7 @@ pub use crate::codec::ExrMetadata;
 
 use crate::Axes;
 use crate::codec::tiff::Directory;
+use crate::exif::Fields;
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +167,23 @@ pub struct Metadata {
     pub jpeg: JpegMetadata,
     /// What only OpenEXR has: attributes, windows, compression; carried from OpenEXR to OpenEXR.
     pub exr: Option<ExrMetadata>,
+}
+
+/// The camera that took a picture, as EXIF has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Camera {
+    /// Maker and model.
+    pub name: Option<String>,
+    /// Sensitivity.
+    pub iso: Option<u32>,
+}
+
+impl Metadata {
+    /// The camera, where EXIF names it.
+    pub fn camera(&self) -> Camera {
+        let fields = self.exif.as_deref().and_then(Fields::parse).unwrap_or_default();
+        Camera { name: fields.camera(), iso: fields.iso() }
+    }
 }
 
 /// How a TIFF file was laid out, so that a result is laid out in the same way. The default stands for pages of

@@ -13,7 +13,7 @@ use super::values::{
     csv_switch, json_switch, many, not_negative, on, one, option, parsed, positive, sample, size, style,
     switch,
 };
-use super::{EngineArgs, ReadingArgs};
+use super::{EngineArgs, From, ReadingArgs};
 use crate::failure::Failure;
 use crate::table::Style;
 
@@ -26,6 +26,14 @@ pub(crate) struct NoiseArgs {
     pub(crate) recursive: bool,
     /// How the noise is correlated, instead of how strong it is.
     pub(crate) correlation: bool,
+    /// Level by brightness and spectrum, instead.
+    pub(crate) curves: bool,
+    /// Where it is measured, instead of estimated all over each picture.
+    pub(crate) from: Option<From>,
+    /// Where the model of a picture is written, to be used again.
+    pub(crate) save: Option<PathBuf>,
+    /// Where a picture of the model is written.
+    pub(crate) plot: Option<PathBuf>,
     /// How to read.
     pub(crate) reading: ReadingArgs,
     /// How to print.
@@ -119,10 +127,30 @@ pub(super) fn define() -> [Command; 7] {
     [
         Command::new("noise")
             .about("Says how noisy pictures are")
-            .long_about("Estimates the noise of pictures with every estimator, on the 0..255 scale")
+            .long_about(
+                "Estimates the noise of pictures with every estimator, on the 0..255 scale. --save keeps what was found \
+                 of a picture for others of the same camera and ISO: quell OTHER --noise-profile FILE.",
+            )
             .arg(inputs().help("Pictures, folders of pictures, patterns"))
             .arg(switch("recursive").short('r').help("Take folders with all folders in them"))
             .arg(switch("correlation").help("Show how the noise of neighbours and of channels is correlated"))
+            .arg(
+                switch("curves")
+                    .conflicts_with("correlation")
+                    .help("Show the level at every brightness, and the spectrum"),
+            )
+            .arg(super::noise::from().value_name("X,Y,W,H").conflicts_with("correlation").help(
+                "Measure the noise in this flat part of each picture: column, row, width, height",
+            ))
+            .args([
+                file("save", "FILE").long("save").conflicts_with("correlation").help(
+                    "Write what was found as TOML, with camera and ISO, for --noise-profile",
+                ),
+                file("plot", "FILE")
+                    .long("plot")
+                    .conflicts_with("correlation")
+                    .help("Draw what was found, level by brightness and spectrum, as .svg or .png"),
+            ])
             .args(ReadingArgs::define())
             .args([json_switch(), csv_switch()]),
         Command::new("compare")
@@ -257,6 +285,10 @@ impl NoiseArgs {
             inputs: many(m, "inputs"),
             recursive: on(m, "recursive"),
             correlation: on(m, "correlation"),
+            curves: on(m, "curves"),
+            from: super::noise::region_or_file(m),
+            save: one(m, "save"),
+            plot: one(m, "plot"),
             reading: ReadingArgs::from_matches(m),
             style: style(m),
         }

@@ -6,21 +6,19 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgMatches, value_parser};
 use quell::device::cpu::Level;
 use quell::device::{DeviceOptions, LEAST_TILE};
-use quell::noise::Estimator;
 use quell::{Device, Method};
 
+use super::noise::Given;
 use super::parameters::{self, flag};
-use super::values::{names, one, option, parsed, positive, profiles, sigma, tile};
+use super::values::{names, not_negative, one, option, parsed, positive, profiles, share, tile};
 use crate::failure::{Failure, message};
 use crate::report;
 
 /// How to filter.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineArgs {
-    /// Noise on the 0..255 scale; `None` to estimate it.
-    pub(crate) sigma: Option<f32>,
-    /// How it is estimated.
-    pub(crate) estimator: Estimator,
+    /// What is known of the noise.
+    pub(crate) noise: Given,
     /// Covariance of the noise of red, green and blue.
     pub(crate) noise_cov: Option<Known>,
     /// What is in its file, read once: it may be a pipe.
@@ -33,6 +31,12 @@ pub(crate) struct EngineArgs {
     pub(crate) profile: Option<String>,
     /// Factor on the noise.
     pub(crate) strength: Option<f32>,
+    /// Factors on that of luma and of colour.
+    pub(crate) luma: Option<f32>,
+    pub(crate) chroma: Option<f32>,
+    /// Shares of what was removed that are given back: what has structure, and all of it.
+    pub(crate) detail: Option<f32>,
+    pub(crate) grain: Option<f32>,
     /// A file of parameters over the profile.
     pub(crate) params: Option<PathBuf>,
     /// What is in it, read once as well.
@@ -73,26 +77,28 @@ impl EngineArgs {
 
     /// The flags; `sigma_default` differs between commands.
     pub(super) fn define(sigma_default: &'static str) -> Vec<Arg> {
-        let mut args = vec![
-            option("sigma", "N")
-                .value_parser(sigma)
-                .default_value(sigma_default)
-                .help("Noise deviation on the 0..255 scale, or auto")
-                .long_help(
-                    "Noise deviation on the 0..255 scale whatever the depth of the picture, or auto to \
-                     estimate it from each picture",
-                ),
+        let mut args = Given::define(sigma_default);
+        args.extend([
             option("profile", "NAME")
                 .value_parser(names(profiles()))
                 .help("Quality against speed [default: normal]"),
             option("strength", "F")
                 .value_parser(positive)
                 .help("Filter as for F times the noise [default: 1]"),
-            option("estimator", "NAME")
-                .value_parser(names(Estimator::ALL.map(|e| (e.name(), describe_estimator(e)))))
-                .default_value(Estimator::default().name())
+            option("luma", "F")
+                .value_parser(not_negative)
                 .hide_short_help(true)
-                .help("How the noise is estimated when --sigma is auto"),
+                .help("Filter luma as for F times its noise; 0 leaves it alone [default: 1]"),
+            option("chroma", "F")
+                .value_parser(not_negative)
+                .help("Filter colour as for F times its noise; 0 leaves it alone [default: 1]"),
+            option("detail", "F")
+                .value_parser(share)
+                .hide_short_help(true)
+                .help("Give back F of the detail that was taken for noise, 0 to 1 [default: 0]"),
+            option("grain", "F")
+                .value_parser(share)
+                .help("Leave F of the noise, so that nothing looks like wax, 0 to 1 [default: 0]"),
             option("method", "NAME")
                 .value_parser(names(Method::all().into_iter().map(|m| (m.name(), m.help()))))
                 .default_value("bm3d")
@@ -107,7 +113,7 @@ impl EngineArgs {
                 .value_parser(value_parser!(PathBuf))
                 .hide_short_help(true)
                 .help("Parameters over the profile, as TOML; --print-plan writes such a file"),
-        ];
+        ]);
         args.iter_mut().for_each(|a| *a = a.clone().help_heading(FILTERING));
         args.extend(
             [
@@ -140,12 +146,6 @@ impl EngineArgs {
 
     /// What was typed.
     pub(super) fn from_matches(m: &ArgMatches) -> Result<Self, Failure> {
-        use clap::parser::ValueSource::CommandLine;
-        let sigma = one::<Option<f32>>(m, "sigma").flatten();
-        if sigma.is_some() && m.value_source("estimator") == Some(CommandLine) {
-            return Err(Failure::usage("--estimator has no effect: --sigma gives the noise")
-                .hint("leave one of them out"));
-        }
         let names = parameters::names().into_iter();
         let sets: Vec<_> = names.filter_map(|name| Some((name, one::<String>(m, name)?))).collect();
         let one_pass = sets.iter().any(|(name, v)| *name == "passes" && v == "1");
@@ -156,8 +156,7 @@ impl EngineArgs {
         }
         let (noise_cov, params) = (one::<Known>(m, "noise-cov"), one::<PathBuf>(m, "params"));
         Ok(Self {
-            sigma,
-            estimator: one::<String>(m, "estimator").and_then(|e| e.parse().ok()).unwrap_or_default(),
+            noise: Given::from_matches(m)?,
             noise_cov_text: match &noise_cov {
                 Some(Known::File(path)) => Some(read_text("--noise-cov", path)?),
                 _ => None,
@@ -167,6 +166,10 @@ impl EngineArgs {
             method: one(m, "method").unwrap_or_default(),
             profile: one(m, "profile"),
             strength: one(m, "strength"),
+            luma: one(m, "luma"),
+            chroma: one(m, "chroma"),
+            detail: one(m, "detail"),
+            grain: one(m, "grain"),
             params_text: params.as_deref().map(|path| read_text("--params", path)).transpose()?,
             params,
             sets,
@@ -181,19 +184,7 @@ impl EngineArgs {
 }
 
 /// The text that a flag names.
-fn read_text(flag: &str, path: &Path) -> Result<String, Failure> {
+pub(super) fn read_text(flag: &str, path: &Path) -> Result<String, Failure> {
     let wrong = |e| Failure::usage(format!("{flag} {}: {}", report::name(path), message(&e)));
     crate::reading::text(path).map_err(wrong)
-}
-
-fn describe_estimator(estimator: Estimator) -> &'static str {
-    match estimator {
-        Estimator::Auto => "noise of a camera where it is found, else as ponomarenko",
-        Estimator::Ponomarenko => {
-            "high frequencies of the quietest blocks; the most accurate for white noise"
-        }
-        Estimator::Coarse => "the same at half the size; for noise that is no longer white (resized, JPEG)",
-        Estimator::Pca => "smallest principal components of patches",
-        Estimator::Mad => "median of the finest wavelet band; the fastest, takes texture for noise",
-    }
 }

@@ -6,6 +6,7 @@ mod denoise;
 #[cfg(test)]
 mod documents;
 mod engine;
+mod noise;
 mod parameters;
 mod reading;
 mod values;
@@ -13,6 +14,7 @@ mod values;
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
 pub(crate) use engine::{EngineArgs, Known};
+pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
 

@@ -54,14 +54,6 @@ pub(super) fn style(matches: &ArgMatches) -> Style {
     }
 }
 
-/// A noise deviation: `None` for `auto`.
-pub(super) fn sigma(text: &str) -> Result<Option<f32>, String> {
-    match text {
-        "auto" => Ok(None),
-        _ => positive(text).map(Some).map_err(|_| "must be auto or a positive number".to_owned()),
-    }
-}
-
 /// A finite number above zero.
 pub(super) fn positive(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
@@ -75,6 +67,14 @@ pub(super) fn not_negative(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
         _ => Err("must be zero or a positive number".to_owned()),
+    }
+}
+
+/// A share, from nothing to all.
+pub(super) fn share(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(v) if (0.0..=1.0).contains(&v) => Ok(v),
+        _ => Err("must be a number from 0 to 1".to_owned()),
     }
 }
 
@@ -161,15 +161,6 @@ pub(super) fn profiles() -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_positive_numbers_are_noise() {
-        assert_eq!(sigma("auto"), Ok(None));
-        assert_eq!(sigma("2.5"), Ok(Some(2.5)));
-        for bad in ["0", "-1", "nan", "inf", "1e99", "", "x"] {
-            assert!(sigma(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn every_profile_is_listed() {

@@ -28,5 +28,6 @@ mod memory;
 #[cfg(unix)]
 mod names;
 mod noise;
+mod noise_model;
 mod skipping;
 mod video;

@@ -5,30 +5,30 @@ use std::sync::Arc;
 use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
 use crate::method::{Method, Params, Settings};
-use crate::noise::Estimator;
 use crate::noise::correlated::Correlation;
+use crate::noise::{Estimator, Model};
 use crate::{ColorMode, Device, Error, Result};
 
 /// The noise of a picture: known, or to be estimated from it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sigma {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Noise {
     /// Estimated from each picture.
     Auto(Estimator),
-    /// The standard deviation on the scale on which white is 255, whatever the depth of the picture.
-    Known(f32),
+    /// What it is like.
+    Known(Model),
 }
 
-impl Sigma {
-    /// The deviation, if it is known.
-    pub fn known(self) -> Option<f32> {
+impl Noise {
+    /// What it is like, if that is known.
+    pub fn known(&self) -> Option<&Model> {
         match self {
             Self::Auto(_) => None,
-            Self::Known(sigma) => Some(sigma),
+            Self::Known(model) => Some(model),
         }
     }
 }
 
-impl Default for Sigma {
+impl Default for Noise {
     fn default() -> Self {
         Self::Auto(Estimator::default())
     }
@@ -39,8 +39,12 @@ impl Default for Sigma {
 pub struct DenoiserBuilder {
     pub(crate) method: Method,
     settings: Settings,
-    pub(crate) sigma: Sigma,
+    pub(crate) noise: Noise,
+    /// A sigma that is not a positive number: said when it is built.
+    wrong: Option<f32>,
     strength: Option<f32>,
+    luma: Option<f32>,
+    chroma: Option<f32>,
     pub(crate) correlation: Correlation,
     device: Device,
     options: DeviceOptions,
@@ -63,14 +67,31 @@ impl DenoiserBuilder {
     /// ```
     #[must_use]
     pub fn sigma(mut self, sigma: f32) -> Self {
-        self.sigma = Sigma::Known(sigma);
+        (self.noise, self.wrong) = match Model::white(sigma) {
+            Ok(model) => (Noise::Known(model), None),
+            Err(_) => (self.noise, Some(sigma)),
+        };
+        self
+    }
+
+    /// Known noise that is more than a number: other levels in colour than in brightness, levels that depend on
+    /// brightness, noise of a camera that was measured before.
+    ///
+    /// ```
+    /// use quell::{Denoiser, bm3d::Profile, noise::Model};
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).noise(Model::channels([8.0, 14.0, 14.0])?).build()?;
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    #[must_use]
+    pub fn noise(mut self, model: Model) -> Self {
+        (self.noise, self.wrong) = (Noise::Known(model), None);
         self
     }
 
     /// Noise estimated from each picture (the default).
     #[must_use]
     pub fn estimate_sigma(mut self, estimator: Estimator) -> Self {
-        self.sigma = Sigma::Auto(estimator);
+        (self.noise, self.wrong) = (Noise::Auto(estimator), None);
         self
     }
 
@@ -94,6 +115,26 @@ impl DenoiserBuilder {
     #[must_use]
     pub fn strength(mut self, strength: f32) -> Self {
         self.strength = Some(strength);
+        self
+    }
+
+    /// Filters luma as if its noise were so many times as strong; 0 leaves it alone.
+    #[must_use]
+    pub fn luma(mut self, factor: f32) -> Self {
+        self.luma = Some(factor);
+        self
+    }
+
+    /// Filters colour as if its noise were so many times as strong; 0 leaves it alone.
+    ///
+    /// ```
+    /// use quell::{Denoiser, bm3d::Profile};
+    /// let blotches = Denoiser::bm3d(Profile::Normal).sigma(10.0).luma(0.5).chroma(1.5).build()?;
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    #[must_use]
+    pub fn chroma(mut self, factor: f32) -> Self {
+        self.chroma = Some(factor);
         self
     }
 
@@ -170,11 +211,28 @@ impl DenoiserBuilder {
 
     /// Checks everything that can be checked without a picture and without a device.
     pub fn check(&self) -> Result<()> {
-        if let Sigma::Known(s) = self.sigma {
-            check_positive("sigma", s)?;
+        if let Some(wrong) = self.wrong {
+            check_positive("sigma", wrong)?;
         }
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
+        }
+        for (name, factor) in [("luma", self.luma), ("chroma", self.chroma)] {
+            if let Some(v) = factor.filter(|v| !(v.is_finite() && *v >= 0.0)) {
+                return Err(Error::parameter(name, v, "must be a number of 0 or more"));
+            }
+        }
+        if (self.luma, self.chroma) == (Some(0.0), Some(0.0)) {
+            return Err(Error::parameter("chroma", 0, "nothing is left to filter: luma is 0 as well"));
+        }
+        let one_level = self.noise.known().is_none_or(|m| m.relative() == [1.0; 3]);
+        if !(one_level && self.luma.is_none() && self.chroma.is_none())
+            && !matches!(self.method, Method::Bm3d(_) | Method::Nlm(_))
+        {
+            return Err(Error::Unsupported(format!(
+                "method {} filters all channels alike: methods bm3d and nlm know levels for luma and colour",
+                self.method.name()
+            )));
         }
         if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
@@ -197,7 +255,14 @@ impl DenoiserBuilder {
 
     /// The noise in units of samples with this white level, if it is known.
     pub(crate) fn sigma_of(&self, white: f32) -> Option<f32> {
-        self.sigma.known().map(|sigma| sigma * white / 255.0)
+        self.noise.known().map(|model| model.sigma() * white / 255.0)
+    }
+
+    /// What luma and two channels of colour are filtered for, in units of the noise of all together.
+    pub(crate) fn levels(&self, model: &Model) -> [f32; 3] {
+        let [y, a, b] = model.relative();
+        let (luma, chroma) = (self.luma.unwrap_or(1.0), self.chroma.unwrap_or(1.0));
+        [y * luma, a * chroma, b * chroma]
     }
 
     /// How the noise is correlated, in units of samples with this white level.

@@ -1,6 +1,6 @@
 //! What an isoline filter knows about a picture, to be looked at.
 
-use super::{Denoiser, Resolved};
+use super::{Denoiser, Known, Resolved};
 use crate::device::picture;
 use crate::isoline::Map;
 use crate::method::{Front, Plan, Work};
@@ -48,8 +48,11 @@ impl Denoiser {
     /// ```
     pub fn isoline_map<'a>(&self, frame: impl Into<FrameView<'a>>, map: Map) -> Result<IsolineMap> {
         let frame = frame.into();
-        let mut noise = self.noise(&frame, None)?;
-        noise.sigma = noise.sigma.max(LEAST_NOISE * frame.white());
+        let least = LEAST_NOISE * frame.white();
+        let noise = match self.noise(&frame, None)?.filter(|known| known.sigma >= least) {
+            Some(known) => known,
+            None => Known::white(least, frame.white())?,
+        };
         let resolved = self.plan(noise, &self.subject(&frame))?;
         let Work::Isoline(work) = resolved.plan.work() else { return Err(no_isolines()) };
         let front = Front { unclip: None, ..*resolved.plan.front() };

@@ -7,14 +7,14 @@ mod samples;
 
 use std::sync::Arc;
 
-pub use builder::{DenoiserBuilder, Sigma};
+pub use builder::{DenoiserBuilder, Noise};
 pub use map::IsolineMap;
 
 use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
-use crate::noise::correlated::Whitening;
-use crate::noise::{CameraNoise, measure};
+use crate::noise::correlated::{Correlation, Covariance, CovarianceSource, Whitening};
+use crate::noise::{Model, measure};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -29,20 +29,32 @@ pub struct Resolved {
     pub params: Params,
     /// What a device will do.
     pub plan: Plan,
-    /// What the noise is like, where it was estimated and is a camera's.
-    pub camera: Option<CameraNoise>,
+    /// What the noise is like, on the scale on which white is 255: as given, or as estimated.
+    pub noise: Model,
     /// Makes the planes that patches are compared on, where the noise is correlated.
     whitening: Option<Arc<Whitening>>,
 }
 
 /// The noise of a picture.
-struct Noise {
+struct Known {
     /// Its deviation, in units of the samples.
     sigma: f32,
-    /// What it is like, where it is a camera's.
-    camera: Option<CameraNoise>,
+    /// What it is like.
+    model: Model,
     /// What makes it white, where it is correlated.
     whitening: Option<Arc<Whitening>>,
+}
+
+impl Known {
+    /// As it is given.
+    fn new(model: &Model, white: f32) -> Self {
+        Self { sigma: model.sigma() * white / 255.0, model: model.clone(), whitening: None }
+    }
+
+    /// White noise of this deviation in units of the samples.
+    fn white(sigma: f32, white: f32) -> Result<Self> {
+        Ok(Self { sigma, model: Model::white(sigma * 255.0 / white)?, whitening: None })
+    }
 }
 
 /// A denoised picture and how it was made.
@@ -126,11 +138,20 @@ impl Denoiser {
         alpha: Option<&PlaneView<'_>>,
     ) -> Result<Option<Resolved>> {
         let frame = frame.into();
-        let noise = self.noise(&frame, alpha)?;
-        if noise.sigma <= 0.0 {
-            return Ok(None);
-        }
+        let Some(noise) = self.noise(&frame, alpha)? else { return Ok(None) };
         Ok(Some(self.plan(noise, &self.subject(&frame))?))
+    }
+
+    /// The same for a picture whose noise is known better than by the denoiser's own means: measured on a flat part of it
+    /// ([`measure_region`](crate::noise::measure_region)), perhaps.
+    pub fn resolve_known<'a>(&self, frame: impl Into<FrameView<'a>>, noise: &Model) -> Result<Resolved> {
+        let frame = frame.into();
+        frame.check_finite()?;
+        self.spec.clone().noise(noise.clone()).check()?;
+        let known = Self { spec: self.spec.clone().noise(noise.clone()), backend: self.backend.clone() };
+        let noise =
+            known.noise(&frame, None)?.ok_or_else(|| Error::parameter("sigma", 0, "there is no noise"))?;
+        known.plan(noise, &known.subject(&frame))
     }
 
     /// What is to be known of a picture besides its noise.
@@ -143,39 +164,61 @@ impl Denoiser {
         }
     }
 
-    /// The noise of a picture, as given or as estimated.
-    fn noise(&self, frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Result<Noise> {
+    /// The noise of a picture, as given or as estimated; nothing, if there is none.
+    fn noise(&self, frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Result<Option<Known>> {
         frame.check_finite()?;
-        let known = self.spec.sigma_of(frame.white());
-        let correlation = &self.spec.correlation;
-        if correlation.is_none() {
-            return Ok(match (known, self.spec.sigma) {
-                (None, Sigma::Auto(estimator)) => {
-                    let found = measure(frame, alpha, estimator)?;
-                    Noise { sigma: found.worth_removing(), camera: found.camera, whitening: None }
-                }
-                (known, _) => Noise { sigma: known.unwrap_or_default(), camera: None, whitening: None },
-            });
+        let white = frame.white();
+        let correlation = self.correlation(frame.channels(), white)?;
+        if !correlation.is_none() {
+            // Spectra are complex, and there are several.
+            check_planes(8 * frame.channels(), frame.width(), frame.height())?;
+            let whitening = correlation.resolve(frame, self.spec.sigma_of(white))?;
+            let known = Known::white(whitening.sigma(), white)?;
+            return Ok(Some(Known { whitening: Some(Arc::new(whitening)), ..known }));
         }
-        // Spectra are complex, and there are several.
-        check_planes(8 * frame.channels(), frame.width(), frame.height())?;
-        let whitening = self.spec.correlation_of(frame.white()).resolve(frame, known)?;
-        Ok(Noise { sigma: whitening.sigma(), camera: None, whitening: Some(Arc::new(whitening)) })
+        match &self.spec.noise {
+            Noise::Known(model) => Ok(Some(Known::new(model, white))),
+            Noise::Auto(estimator) => {
+                let found = measure(frame, alpha, *estimator)?;
+                let known = |model| Known { sigma: found.sigma, model, whitening: None };
+                Ok(found.model(white)?.map(known))
+            }
+        }
+    }
+
+    /// How the noise is correlated, in units of the samples: as given, or as the levels of the channels say where the
+    /// method compares all of them at once.
+    fn correlation(&self, channels: usize, white: f32) -> Result<Correlation> {
+        let mut given = self.spec.correlation_of(white);
+        let known = self.spec.noise.known().filter(|_| given.covariance.is_none() && channels == 3);
+        if let (Some(model), Method::Nlm(_)) = (known, self.spec.method) {
+            let levels = self.spec.levels(model);
+            let own = || Covariance::of_channels(levels.map(|v| f64::from(v * model.sigma())));
+            let covariance = match model.covariance() {
+                Some(c) => Some(*c),
+                None if levels != [1.0; 3] => Some(own()?),
+                None => None,
+            };
+            let scaled = |c: Covariance| c.scaled(f64::from(white / 255.0));
+            given.covariance = covariance.map(|c| CovarianceSource::Known(scaled(c)));
+        }
+        Ok(given)
     }
 
     /// Parameters and plan for a picture with this noise.
-    fn plan(&self, noise: Noise, subject: &Subject) -> Result<Resolved> {
-        let Noise { sigma, camera, whitening } = noise;
+    fn plan(&self, noise: Known, subject: &Subject) -> Result<Resolved> {
+        let Known { sigma, model, whitening } = noise;
         let subject = &Subject {
             sigma,
             strength: self.spec.strength_factor(),
+            levels: self.spec.levels(&model),
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
             ..*subject
         };
         builder::check_positive("sigma", sigma)?;
         let params = self.spec.params(subject.noise255(), subject.planes)?;
         let plan = params.plan(subject)?;
-        Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, camera, whitening })
+        Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, noise: model, whitening })
     }
 
     /// Denoises a picture, reporting to and listening to `control`.

@@ -31,16 +31,13 @@ impl Denoiser {
         some: impl Into<FrameView<'a>>,
         alpha: Option<&PlaneView<'_>>,
     ) -> Result<Option<Resolved>> {
-        if !self.spec.correlation.is_none() {
+        let some = some.into();
+        if !self.correlation(some.channels(), some.white())?.is_none() {
             return Err(Error::Unsupported(
                 "correlated noise is made white over whole pictures, not over parts of them".into(),
             ));
         }
-        let some = some.into();
-        let noise = self.noise(&some, alpha)?;
-        if noise.sigma <= 0.0 {
-            return Ok(None);
-        }
+        let Some(noise) = self.noise(&some, alpha)? else { return Ok(None) };
         let subject = Subject { height, ..self.subject(&some) };
         Ok(Some(self.plan(noise, &subject)?))
     }

@@ -1,6 +1,6 @@
 //! Samples as they lie in memory: the entry for video frames, batches, and pictures on the device.
 
-use super::{Denoiser, Noise, Resolved};
+use super::{Denoiser, Known, Resolved};
 use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::{check_samples, check_white, typical_range};
 use crate::method::Subject;
@@ -117,12 +117,12 @@ impl Denoiser {
             )));
         }
         check_white(white)?;
-        if !self.spec.correlation.is_none() {
+        if !self.correlation(channels, white)?.is_none() {
             return Err(Error::Unsupported(
                 "samples are filtered for white noise: use frames or a stream".into(),
             ));
         }
-        let Some(sigma) = self.spec.sigma_of(white) else {
+        let Some(model) = self.spec.noise.known() else {
             return Err(Error::parameter("sigma", "auto", "must be given for samples"));
         };
         let bounded = |f: &SampleFormat| match f {
@@ -131,7 +131,7 @@ impl Denoiser {
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
         let subject = Subject { range, ..Subject::new(width, height, channels, white) };
-        self.plan(Noise { sigma, camera: None, whitening: None }, &subject)
+        self.plan(Known::new(model, white), &subject)
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Subject {
     pub(crate) sigma: f32,
     /// It is filtered as if it were so many times as strong.
     pub(crate) strength: f32,
+    /// Luma and two channels of colour have so many times as much; 0 is none.
+    pub(crate) levels: [f32; 3],
 }
 
 /// What patches are compared on.
@@ -34,7 +36,8 @@ impl Subject {
     /// Planes of which nothing more is known.
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
-        Self { width, height, planes, guide: Guide::Own, white, range, sigma: 0.0, strength: 1.0 }
+        let (guide, levels) = (Guide::Own, [1.0; 3]);
+        Self { width, height, planes, guide, white, range, sigma: 0.0, strength: 1.0, levels }
     }
 
     /// The noise that is filtered for.

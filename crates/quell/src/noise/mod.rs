@@ -5,7 +5,9 @@ mod clipping;
 pub mod correlated;
 mod curve;
 pub mod estimate;
+mod model;
 mod random;
+mod region;
 pub mod synth;
 mod unclip;
 
@@ -13,6 +15,8 @@ pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
 pub use curve::Curve;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
+pub use model::{Model, Origin};
+pub use region::measure_region;
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;
 pub(crate) use unclip::{Seen, undo_seen_clipping};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::chroma::ChromaSequence;
+use super::noise::Level;
 use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::Denoiser;
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
@@ -53,14 +54,14 @@ enum Unit {
     SmallLuma(f32),
 }
 
-/// Cuts the frames of a video into lanes. `sigma` is the noise of every plane in its own units, 0 for none; how it is
-/// correlated is found out from the `first` frame.
+/// Cuts the frames of a video into lanes. How noise is correlated is found out from the `first` frame.
 pub(super) fn lanes(
     denoiser: &Denoiser,
     format: &VideoFormat,
     first: &VideoFrame,
-    sigma: &[f32],
+    level: &Level,
 ) -> Result<Vec<Lane>> {
+    let sigma = &level.sigma[..];
     let lane = |planes: Range<usize>, compared| {
         let noise = sigma[planes.start];
         Lane::new(denoiser, format, planes, compared, noise)
@@ -94,7 +95,7 @@ pub(super) fn lanes(
     let (x, y) = format.layout.subsampling();
     // The mean of n samples has the root of n times less noise.
     let small_luma = Unit::SmallLuma(((x * y) as f32).sqrt() / sigma[0]);
-    let compared = match params.chroma {
+    let compared = match params.guide {
         Chroma::Joint => Compared::Unit(vec![small_luma, unit(1), unit(2)]),
         Chroma::Luma => Compared::Unit(vec![small_luma]),
         Chroma::Own if sigma[1] == sigma[2] => Compared::Own,

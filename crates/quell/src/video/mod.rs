@@ -8,6 +8,7 @@ mod format;
 mod lane;
 mod noise;
 mod stream;
+mod watch;
 
 pub use format::{Layout, VideoFormat, VideoFrame};
 pub use noise::ClipNoise;

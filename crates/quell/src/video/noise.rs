@@ -1,10 +1,38 @@
 //! The noise of a clip: from frames spread over it where they can be had before, else from the first ones as they come.
 //! A single frame may tell nothing: many clips begin in black.
 
-use super::{VideoFormat, VideoFrame};
-use crate::denoiser::{Denoiser, Sigma};
-use crate::noise::measure;
+use super::{Layout, VideoFormat, VideoFrame};
+use crate::denoiser::{Denoiser, Noise};
+use crate::noise::{self, Estimator, Model, measure};
 use crate::{FrameView, Plane, Result};
+
+/// What the planes of a clip are filtered for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Level {
+    /// Deviation of every plane in its own units; 0 for none.
+    pub(super) sigma: Vec<f32>,
+    /// It is the noise of developed pictures.
+    pub(super) developed: bool,
+}
+
+/// What a frame tells.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    /// As of white noise.
+    pub(super) sigma: Vec<f32>,
+    /// As of a camera's, where it is.
+    pub(super) developed: Option<Vec<f32>>,
+}
+
+impl Seen {
+    /// What is to be filtered for, if there was no other frame.
+    pub(super) fn level(self) -> Level {
+        match self.developed {
+            Some(sigma) => Level { sigma, developed: true },
+            None => Level { sigma: self.sigma, developed: false },
+        }
+    }
+}
 
 /// What frames of a clip tell about its noise.
 ///
@@ -22,10 +50,12 @@ use crate::{FrameView, Plane, Result};
 #[derive(Clone, Debug)]
 pub struct ClipNoise {
     pub(super) format: VideoFormat,
-    known: Sigma,
+    known: Noise,
     frames: usize,
     /// Of every plane, what was found where there was some.
     found: Vec<Vec<f32>>,
+    /// The same of frames whose noise is a camera's.
+    developed: Vec<Vec<f32>>,
     /// Frames with the noise of their first plane, where more than that is to be found out.
     kept: Option<Vec<(f32, VideoFrame)>>,
 }
@@ -35,9 +65,10 @@ impl Denoiser {
     pub fn clip_noise(&self, format: VideoFormat) -> ClipNoise {
         ClipNoise {
             format,
-            known: self.spec.sigma,
+            known: self.spec.noise.clone(),
             frames: 0,
             found: vec![Vec::new(); format.layout.planes()],
+            developed: vec![Vec::new(); format.layout.planes()],
             kept: (!self.spec.correlation.is_none()).then(Vec::new),
         }
     }
@@ -47,12 +78,15 @@ impl ClipNoise {
     /// Looks at a frame.
     pub fn add(&mut self, frame: &VideoFrame) -> Result<()> {
         self.format.check(frame)?;
-        let sigma = self.of_frame(frame)?;
-        for (all, one) in self.found.iter_mut().zip(&sigma) {
+        let seen = self.of_frame(frame)?;
+        for (all, one) in self.found.iter_mut().zip(&seen.sigma) {
             all.extend(Some(*one).filter(|s| *s > 0.0));
         }
-        if let Some(kept) = self.kept.as_mut().filter(|_| sigma[0] > 0.0) {
-            kept.push((sigma[0], frame.clone()));
+        for (all, one) in self.developed.iter_mut().zip(seen.developed.iter().flatten()) {
+            all.push(*one);
+        }
+        if let Some(kept) = self.kept.as_mut().filter(|_| seen.sigma[0] > 0.0) {
+            kept.push((seen.sigma[0], frame.clone()));
         }
         self.frames += 1;
         Ok(())
@@ -66,15 +100,33 @@ impl ClipNoise {
     /// Noise of every plane in its own units: as given, or the median over the frames that have noise there; 0 if none
     /// has.
     pub fn sigma(&self) -> Vec<f32> {
+        self.level().sigma
+    }
+
+    /// What is to be filtered for: noise of a camera, where most frames that have noise have such noise.
+    pub(super) fn level(&self) -> Level {
         let median = |found: &Vec<f32>| {
             let mut sorted = found.clone();
             sorted.sort_unstable_by(f32::total_cmp);
             sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
         };
-        match self.known {
-            Sigma::Known(sigma) => vec![self.in_units(sigma); self.found.len()],
-            Sigma::Auto(_) => self.found.iter().map(median).collect(),
+        match &self.known {
+            Noise::Known(model) => self.given(model),
+            Noise::Auto(_) => {
+                let developed =
+                    !self.developed[0].is_empty() && 2 * self.developed[0].len() >= self.found[0].len();
+                let of = if developed { &self.developed } else { &self.found };
+                Level { sigma: of.iter().map(median).collect(), developed }
+            }
         }
+    }
+
+    /// Noise that is given: luma and colour have their levels where they are planes.
+    fn given(&self, model: &Model) -> Level {
+        let alone = matches!(self.format.layout, Layout::Mono | Layout::Rgb);
+        let of = |plane: usize| if alone { model.sigma() } else { model.levels()[plane] };
+        let sigma = (0..self.found.len()).map(|plane| self.in_units(of(plane))).collect();
+        Level { sigma, developed: model.developed().is_some() }
     }
 
     /// From the scale on which white is 255 to that of the samples.
@@ -90,73 +142,50 @@ impl ClipNoise {
         kept.min_by(|a, b| distance(a).total_cmp(&distance(b))).map(|(_, frame)| frame)
     }
 
-    /// The noise of every plane of a frame, as of white noise: a camera's is told by three colours together.
-    fn of_frame(&self, frame: &VideoFrame) -> Result<Vec<f32>> {
-        let mut sigma = Vec::with_capacity(frame.planes.len());
+    /// What a frame tells.
+    pub(super) fn of_frame(&self, frame: &VideoFrame) -> Result<Seen> {
+        let estimator = match &self.known {
+            Noise::Known(model) => {
+                let level = self.given(model);
+                return Ok(Seen { sigma: level.sigma, developed: None });
+            }
+            Noise::Auto(estimator) => *estimator,
+        };
+        let mut planes = Vec::with_capacity(frame.planes.len());
         for (i, samples) in frame.planes.iter().enumerate() {
             let (width, height) = self.format.plane_size(i);
-            let plane = Plane::from_vec(width, height, samples.view().to_floats(1.0))?;
-            let view = FrameView::new(vec![plane.view()], self.format.white)?;
-            sigma.push(match self.known {
-                Sigma::Known(sigma) => self.in_units(sigma),
-                Sigma::Auto(estimator) => measure(&view, None, estimator.of_white_noise())?.worth_removing(),
-            });
+            planes.push(Plane::from_vec(width, height, samples.view().to_floats(1.0))?);
         }
-        Ok(sigma)
+        let white = self.format.white;
+        let mut sigma = Vec::with_capacity(planes.len());
+        for plane in &planes {
+            let view = FrameView::new(vec![plane.view()], white)?;
+            sigma.push(measure(&view, None, estimator.of_white_noise())?.worth_removing());
+        }
+        if estimator != Estimator::Auto {
+            return Ok(Seen { sigma, developed: None });
+        }
+        // Luma tells of a camera's noise; of colour at a lower resolution nothing would be left to tell.
+        let together = if self.format.layout == Layout::Rgb { &planes[..] } else { &planes[..1] };
+        let view = FrameView::new(together.iter().map(Plane::view).collect(), white)?;
+        let found = noise::camera(&view, None)?;
+        let developed = found.map(|camera| self.developed_planes(camera.sigma, &sigma));
+        Ok(Seen { sigma, developed })
+    }
+
+    /// What is filtered for in every plane, where that of red, green and blue, or of luma, is known.
+    fn developed_planes(&self, level: f32, white: &[f32]) -> Vec<f32> {
+        if self.format.layout == Layout::Rgb {
+            return vec![level; 3];
+        }
+        let (x, y) = self.format.layout.subsampling();
+        // As much in colour as in luma (docs/noise.md), a mean over the samples that chroma stands for; half of that, since
+        // what codecs leave of it is less.
+        let chroma = COLOUR * level / ((x * y) as f32).sqrt();
+        let of = |(plane, white): (usize, &f32)| if plane == 0 { level } else { white.max(chroma) };
+        white.iter().enumerate().map(of).collect()
     }
 }
 
-/// Frames after the first with noise at which a live clip is looked at again, as powers of two: a slow fade is over by
-/// the last of them.
-const LAST_LOOK: usize = 64;
-/// Noise that is so much stronger than what is filtered for, in two frames one after the other, is filtered for.
-const RISE: f32 = 1.5;
-
-/// Watches the first frames of a clip of which nothing is known before. Frames are not held back for it.
-#[derive(Debug)]
-pub(super) struct Watch {
-    noise: ClipNoise,
-    /// Of every plane, once some was found.
-    sigma: Option<Vec<f32>>,
-    /// Frames since then.
-    since: usize,
-    /// The frame before had more noise.
-    louder: Option<Vec<f32>>,
-}
-
-impl Watch {
-    pub(super) fn new(noise: ClipNoise) -> Self {
-        Self { noise, sigma: None, since: 0, louder: None }
-    }
-
-    /// Looks at the next frame, if it is worth while: what is to be filtered for from here on, if that changes.
-    pub(super) fn look(&mut self, frame: &VideoFrame) -> Result<Option<Vec<f32>>> {
-        let Some(sigma) = &mut self.sigma else {
-            let found = self.noise.of_frame(frame)?;
-            self.sigma = found.iter().any(|s| *s > 0.0).then(|| found.clone());
-            return Ok(self.sigma.clone());
-        };
-        self.since += 1;
-        let due = self.since.is_power_of_two() && self.since <= LAST_LOOK;
-        if !due && self.louder.is_none() {
-            return Ok(None);
-        }
-        let found = self.noise.of_frame(frame)?;
-        let rises = |now: &[f32], sigma: &[f32]| now.iter().zip(sigma).any(|(n, s)| *n > RISE * s);
-        if !rises(&found, sigma) {
-            self.louder = None;
-            return Ok(None);
-        }
-        let Some(before) = self.louder.take() else {
-            self.louder = Some(found);
-            return Ok(None);
-        };
-        // The lesser of the two: one may be the odd one out.
-        let both: Vec<f32> = before.iter().zip(&found).map(|(a, b)| a.min(*b)).collect();
-        if !rises(&both, sigma) {
-            return Ok(None);
-        }
-        sigma.iter_mut().zip(both).for_each(|(s, b)| *s = s.max(b));
-        Ok(Some(sigma.clone()))
-    }
-}
+/// Deviation of chroma for one of luma, where red, green and blue have equal noise: 0.64 times the root of 3, halved.
+const COLOUR: f32 = 0.55;

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use super::lane::{Lane, lanes};
-use super::noise::{ClipNoise, Watch};
+use super::noise::ClipNoise;
+use super::watch::Watch;
 use super::{VideoFormat, VideoFrame};
 use crate::denoiser::Denoiser;
 use crate::device::SampleBuffer;
@@ -51,10 +52,10 @@ pub struct Stream {
 
 /// Where the noise is known from.
 enum Source {
-    /// Given, or told by frames of the clip.
-    Clip(ClipNoise),
-    /// The frames as they come.
-    Live(Watch),
+    /// Given, or correlated, which is found out once.
+    Given(ClipNoise),
+    /// The frames as they come, and those that were looked at before.
+    Watched(Box<Watch>),
 }
 
 impl Denoiser {
@@ -74,10 +75,15 @@ impl Denoiser {
         let format = noise.format;
         let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
-        let given =
-            noise.frames() > 0 || self.spec.sigma.known().is_some() || !self.spec.correlation.is_none();
+        let source = if self.spec.noise.known().is_some() || !self.spec.correlation.is_none() {
+            Source::Given(noise)
+        } else if noise.frames() > 0 {
+            Source::Watched(Box::new(Watch::known(noise)))
+        } else {
+            Source::Watched(Box::new(Watch::live(noise)))
+        };
         Ok(Stream {
-            source: if given { Source::Clip(noise) } else { Source::Live(Watch::new(noise)) },
+            source,
             denoiser: Self { spec: self.spec.clone(), backend: self.backend.clone() },
             format,
             control,
@@ -177,31 +183,35 @@ impl Stream {
 
     /// Makes lanes for the noise, when it becomes known and where it turns out to be stronger.
     fn plan(&mut self, frame: &VideoFrame) -> Result<()> {
-        let (sigma, first) = match &mut self.source {
-            Source::Clip(_) if !self.sigma.is_empty() => return Ok(()),
-            Source::Clip(noise) => {
+        let (level, first) = match &mut self.source {
+            Source::Given(_) if !self.sigma.is_empty() => return Ok(()),
+            Source::Given(noise) => {
                 // Correlated noise without frames of the clip.
                 if noise.frames() == 0 {
                     noise.add(frame)?;
                 }
-                (Some(noise.sigma()), noise.typical().unwrap_or(frame))
+                (Some(noise.level()), noise.typical().unwrap_or(frame))
             }
-            Source::Live(watch) => (watch.look(frame)?, frame),
+            Source::Watched(watch) => {
+                let first = if self.sigma.is_empty() { watch.level().cloned() } else { None };
+                let seen = watch.look(frame)?;
+                (seen.or(first), frame)
+            }
         };
-        let Some(sigma) = sigma else {
+        let Some(level) = level else {
             if self.sigma.is_empty() {
                 self.sigma = vec![0.0; self.format.layout.planes()];
             }
             return Ok(());
         };
-        let nothing = sigma.iter().all(|s| *s == 0.0) && self.denoiser.spec.correlation.is_none();
-        let made = if nothing { Vec::new() } else { lanes(&self.denoiser, &self.format, first, &sigma)? };
+        let nothing = level.sigma.iter().all(|s| *s == 0.0) && self.denoiser.spec.correlation.is_none();
+        let made = if nothing { Vec::new() } else { lanes(&self.denoiser, &self.format, first, &level)? };
         // What is in the old lanes comes out of them.
         while self.waiting > self.done.len() {
             let frame = self.filtered()?;
             self.done.push_back(frame);
         }
-        (self.lanes, self.sigma) = (made, sigma);
+        (self.lanes, self.sigma) = (made, level.sigma);
         Ok(())
     }
 

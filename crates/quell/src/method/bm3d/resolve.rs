@@ -21,20 +21,36 @@ pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels
 
 /// The plan for one plane, or for red, green and blue.
 pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
-    let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then_some(params.color));
-    let plan = Plan::new(params, subject.width, subject.height, &sigmas(color, subject.noise255()))?
+    let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
+    let sigma = sigmas(color, subject.noise255(), subject.levels);
+    let plan = Plan::new(params, subject.width, subject.height, &sigma)?
         .for_range(subject.range.0 * scale, subject.range.1 * scale);
     Ok(crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) }))
 }
 
+/// Colours without noise need not be filtered.
+fn mode(color: ColorMode, subject: &Subject) -> ColorMode {
+    match color {
+        ColorMode::Opp if subject.levels[1..] == [0.0; 2] => ColorMode::Luma,
+        other => other,
+    }
+}
+
+/// The least deviation that is filtered for, on the 0..255 scale: channels without noise come out as they were.
+const LEAST: f32 = 1e-3;
+
 /// Noise deviation of each channel that is filtered.
-fn sigmas(color: Option<ColorMode>, sigma: f32) -> Vec<f32> {
-    let Some(mode) = color else { return vec![sigma] };
+fn sigmas(color: Option<ColorMode>, sigma: f32, levels: [f32; 3]) -> Vec<f32> {
+    // Luma of grey pictures is the picture; of planes that are filtered one by one each has something of all.
+    let all = (levels.iter().map(|v| v * v).sum::<f32>() / 3.0).sqrt();
+    let least = |sigma: f32| sigma.max(LEAST);
+    let Some(mode) = color else { return vec![least(sigma * levels[0])] };
     let gain = mode.noise_gain().map(|g| g as f32 * sigma);
     match mode {
-        ColorMode::Independent => vec![sigma],
-        ColorMode::Luma => vec![gain[0]],
-        _ => gain.to_vec(),
+        ColorMode::Independent if levels == [1.0; 3] => vec![sigma],
+        ColorMode::Independent => vec![least(sigma * all)],
+        ColorMode::Luma => vec![least(gain[0] * levels[0])],
+        _ => gain.iter().zip(levels).map(|(gain, level)| least(gain * level)).collect(),
     }
 }
 

@@ -96,7 +96,7 @@ impl Chroma {
 
 from_name!(Weight, "weight");
 from_name!(Center, "center");
-from_name!(Chroma, "chroma");
+from_name!(Chroma, "guide");
 
 /// All parameters of NL-means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ pub struct Params {
     /// Frames after the present one that are searched too: so many frames the result is late (Dfuture).
     pub future: usize,
     /// What chroma at a lower resolution is compared on.
-    pub chroma: Chroma,
+    pub guide: Chroma,
 }
 
 /// Most frames before or after the present one.
@@ -140,7 +140,7 @@ parameters! {
     "patchwise", patchwise, "average whole patches instead of pixels";
     "past", past, "video: frames before the present one to search";
     "future", future, "video: frames after the present one to search, and the delay";
-    "chroma", chroma, "video: what 4:2:0 and 4:2:2 chroma is compared on: joint, luma, own";
+    "guide", guide, "video: what 4:2:0 and 4:2:2 chroma is compared on: joint, luma, own";
 }
 
 impl Params {

@@ -53,7 +53,7 @@ impl Profile {
             patchwise: false,
             past: 0,
             future: 0,
-            chroma: Chroma::Joint,
+            guide: Chroma::Joint,
         };
         let patchwise = |patch, search, h| Params {
             weight: Weight::Gauss,

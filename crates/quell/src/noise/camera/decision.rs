@@ -91,8 +91,8 @@ pub(super) fn decide(found: &Bins, grey: bool) -> Option<CameraNoise> {
     if confidence <= 0.0 || is_white(&luma, (!grey).then_some(&chroma)) {
         return None;
     }
-    let times = (STEEP.0 - STEEP.1 * luma[2] / luma[1]).clamp(TIMES.0, TIMES.1)
-        * if is_faint { 1.0 } else { (SOFT / sharpness).powf(LOSES).clamp(LOSS, 1.0) };
+    let times =
+        steepness(&luma) * if is_faint { 1.0 } else { (SOFT / sharpness).powf(LOSES).clamp(LOSS, 1.0) };
     // Grey samples, not the luma of three.
     let unit = if grey { 1.0 / 3.0_f64.sqrt() } else { 1.0 };
     let point = |(bin, trust): (&Bin, &f64)| {
@@ -106,6 +106,11 @@ pub(super) fn decide(found: &Bins, grey: bool) -> Option<CameraNoise> {
         grain: grain(&luma) as f32,
         curve: bins.iter().zip(&trust).filter_map(point).collect(),
     })
+}
+
+/// How many times the level of the second band BM3D is to filter for.
+pub(super) fn steepness(luma: &[f64; BANDS.len()]) -> f64 {
+    (STEEP.0 - STEEP.1 * luma[2] / luma[1]).clamp(TIMES.0, TIMES.1)
 }
 
 /// How far a bin is to be trusted.
@@ -145,7 +150,7 @@ fn is_white(luma: &[f64; BANDS.len()], chroma: Option<&[f64; BANDS.len()]>) -> b
 }
 
 /// Size of the grain in pixels: half the wave at which the power of the noise has halved; 1 if it never does.
-fn grain(luma: &[f64; BANDS.len()]) -> f64 {
+pub(super) fn grain(luma: &[f64; BANDS.len()]) -> f64 {
     // Cycles per pixel in the middle of each band.
     let frequency = |band: usize| {
         let (from, to) = BANDS[band];

@@ -13,7 +13,7 @@ mod decision;
 mod tests;
 
 use super::estimate::seen;
-use crate::{FrameView, PlaneView, Result};
+use crate::{FrameView, Plane, PlaneView, Result};
 
 /// Sides of a picture are at least so many blocks: fewer places tell nothing of how they scatter.
 const LEAST: usize = 3 * blocks::SIDE;
@@ -72,14 +72,48 @@ pub(super) fn find(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Opti
     Some(found.scaled(frame.white() / 255.0, if equal { 3.0_f32.sqrt() } else { 1.0 }))
 }
 
+/// Roots of the mean energy in five bands, of planes that hold nothing but noise, on the 0..255 scale: luma and two channels
+/// of colour, or one for all; nothing of planes smaller than a block.
+pub(super) fn spectra(channels: &[Plane]) -> Option<[[f32; 5]; 3]> {
+    let of = |plane: &Plane| {
+        let frame = FrameView::new(vec![plane.view()], 255.0).ok()?;
+        let blocks = blocks::survey(&frame, None, true);
+        let count = blocks.len() as f32;
+        // A grey plane counts as three equal ones there.
+        let mean = |band: usize| blocks.iter().map(|b| b.energy[0][band] / 3.0).sum::<f32>() / count;
+        (count > 0.0).then(|| std::array::from_fn(|band| mean(band).sqrt()))
+    };
+    let first = of(channels.first()?)?;
+    let other = |c: usize| channels.get(c).map_or(Some(first), of);
+    Some([first, other(1)?, other(2)?])
+}
+
 fn has_equal_planes(frame: &FrameView<'_>) -> bool {
     let (first, others) = (&frame.planes()[0], &frame.planes()[1..]);
     (0..frame.height()).all(|y| others.iter().all(|p| p.row(y) == first.row(y)))
 }
 
 impl CameraNoise {
+    /// Of noise whose spectrum is known, by five bands, on the 0..255 scale.
+    pub(super) fn of_spectrum(luma: [f32; 5], chroma: Option<[f32; 5]>) -> Self {
+        let exact = luma.map(f64::from);
+        let sigma = (decision::steepness(&exact) * exact[1]) as f32;
+        let grain = decision::grain(&exact) as f32;
+        Self { sigma, confidence: 1.0, luma, chroma, grain, curve: Vec::new() }
+    }
+
+    /// The level of luma between 0.1 and 0.15 cycles per pixel, where it is seen and measured best.
+    pub fn luma_level(&self) -> f32 {
+        self.luma[1]
+    }
+
+    /// That of colour, which lies lower; nothing where JPEG has left none to measure.
+    pub fn chroma_level(&self) -> Option<f32> {
+        self.chroma.map(|bands| bands[0].max(bands[1])).filter(|level| *level > 0.1 * self.luma[1])
+    }
+
     /// In other units; `luma` is what BM3D counts besides.
-    fn scaled(mut self, unit: f32, luma: f32) -> Self {
+    pub(crate) fn scaled(mut self, unit: f32, luma: f32) -> Self {
         self.sigma *= unit * luma;
         self.luma.iter_mut().chain(self.chroma.iter_mut().flatten()).for_each(|v| *v *= unit);
         self.curve.iter_mut().for_each(|(brightness, level)| {

@@ -58,6 +58,28 @@ impl Covariance {
         Ok(c)
     }
 
+    /// Of noise with these deviations in luma and two channels of colour, in an opponent space with rows of length 1.
+    /// Every channel is taken to have at least a hundredth of the strongest one.
+    ///
+    /// ```
+    /// use quell::noise::correlated::Covariance;
+    /// let white = Covariance::of_channels([5.0; 3])?;
+    /// assert!((white.rows()[0][0] - 25.0).abs() < 1e-9 && white.rows()[0][1].abs() < 1e-9);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn of_channels(levels: [f64; 3]) -> Result<Self> {
+        let most = levels.into_iter().fold(0.0, f64::max);
+        let opponent = [[1.0, 1.0, 1.0], [1.0, 0.0, -1.0], [1.0, -2.0, 1.0]];
+        let sum = |i: usize, j: usize| {
+            let part = |(row, level): (&[f64; 3], f64)| {
+                let length: f64 = row.iter().map(|v| v * v).sum();
+                level.max(0.01 * most).powi(2) * row[i] * row[j] / length
+            };
+            opponent.iter().zip(levels).map(part).sum()
+        };
+        Self::new(std::array::from_fn(|i| std::array::from_fn(|j| sum(i, j))))
+    }
+
     /// The rows.
     pub fn rows(&self) -> &[[f64; 3]; 3] {
         &self.rows

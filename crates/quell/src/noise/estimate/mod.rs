@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blocks::Blocks;
 
+use super::Model;
 use super::camera::{self, CameraNoise};
 use crate::memory::check_planes;
 use crate::{Error, FrameView, Plane, PlaneView, Result};
@@ -40,11 +41,15 @@ pub enum Estimator {
     Pca,
     /// Median of the finest diagonal wavelet band (Donoho). The fastest; too high on textured pictures.
     Mad,
+    /// Variances of quiet blocks against their brightness, a line through them: white noise that depends on brightness, as
+    /// counts of photons have it. Where it does not depend, as `Ponomarenko`.
+    Poisson,
 }
 
 impl Estimator {
     /// Every estimator, in the order of `--help`.
-    pub const ALL: [Self; 5] = [Self::Auto, Self::Ponomarenko, Self::Coarse, Self::Pca, Self::Mad];
+    pub const ALL: [Self; 6] =
+        [Self::Auto, Self::Ponomarenko, Self::Coarse, Self::Pca, Self::Mad, Self::Poisson];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
@@ -54,22 +59,22 @@ impl Estimator {
             Self::Coarse => "coarse",
             Self::Pca => "pca",
             Self::Mad => "mad",
+            Self::Poisson => "poisson",
         }
     }
 
     /// The estimator of white noise that this one is, or falls back to.
     pub(crate) fn of_white_noise(self) -> Self {
-        if self == Self::Auto { Self::Ponomarenko } else { self }
+        if matches!(self, Self::Auto | Self::Poisson) { Self::Ponomarenko } else { self }
     }
 }
 
 impl std::str::FromStr for Estimator {
     type Err = Error;
     fn from_str(s: &str) -> Result<Self, Error> {
-        Self::ALL
-            .into_iter()
-            .find(|e| e.name() == s)
-            .ok_or_else(|| Error::parameter("estimator", s, "one of auto, ponomarenko, coarse, pca, mad"))
+        Self::ALL.into_iter().find(|e| e.name() == s).ok_or_else(|| {
+            Error::parameter("estimator", s, "one of auto, ponomarenko, coarse, pca, mad, poisson")
+        })
     }
 }
 
@@ -100,6 +105,19 @@ impl Found {
     /// The deviation; 0 if removing it would change nothing to speak of.
     pub fn worth_removing(&self) -> f32 {
         if self.sigma < self.floor { 0.0 } else { self.sigma }
+    }
+
+    /// What it is like, of a picture with this white; nothing, if removing it would change nothing to speak of.
+    pub fn model(&self, white: f32) -> Result<Option<Model>> {
+        let sigma = self.worth_removing();
+        if sigma <= 0.0 {
+            return Ok(None);
+        }
+        let unit = 255.0 / white;
+        Ok(Some(match &self.camera {
+            Some(camera) => Model::camera(camera.clone().scaled(unit, 1.0))?,
+            None => Model::white(sigma * unit)?,
+        }))
     }
 }
 

@@ -35,7 +35,7 @@ impl Denoiser {
     pub fn clip_noise(&self, format: VideoFormat) -> ClipNoise {
         ClipNoise {
             format,
-            known: self.spec.sigma,
+            known: self.spec.sigma_of(255.0).map_or(self.spec.sigma, Sigma::Known),
             frames: 0,
             found: vec![Vec::new(); format.layout.planes()],
             kept: (!self.spec.correlation.is_none()).then(Vec::new),

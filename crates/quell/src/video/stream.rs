@@ -74,8 +74,9 @@ impl Denoiser {
         let format = noise.format;
         let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
-        let given =
-            noise.frames() > 0 || self.spec.sigma.known().is_some() || !self.spec.correlation.is_none();
+        let given = noise.frames() > 0
+            || self.spec.sigma_of(format.white).is_some()
+            || !self.spec.correlation.is_none();
         Ok(Stream {
             source: if given { Source::Clip(noise) } else { Source::Live(Watch::new(noise)) },
             denoiser: Self { spec: self.spec.clone(), backend: self.backend.clone() },

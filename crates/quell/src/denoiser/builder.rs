@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
-use crate::method::{Method, Params, Settings};
+use crate::method::{Method, Params, Plan, Settings, Subject};
 use crate::noise::correlated::Correlation;
-use crate::noise::{Estimator, Model};
+use crate::noise::{Curve, Estimator, Model};
 use crate::{ColorMode, Device, Error, Result};
 
 /// The noise of a picture: known, or to be estimated from it.
@@ -109,6 +109,24 @@ impl DenoiserBuilder {
     pub fn correlation(mut self, correlation: Correlation) -> Self {
         self.correlation = correlation;
         self
+    }
+
+    /// Noise whose deviation depends on brightness, on the scale on which white is 255: the picture is filtered where it is
+    /// the same everywhere. It takes the place of [`sigma`](Self::sigma). For linear data (counts of photons, raw files,
+    /// microscopes), not for developed photographs.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, bm3d::Profile, noise::{self, Curve}};
+    /// let clean = Frame::grey(Plane::from_vec(64, 64, vec![40.0; 4096])?, 255.0)?;
+    /// let noisy = noise::add_poisson_gaussian(&clean, 5.0, 2.0, 0)?;
+    /// let denoiser = Denoiser::bm3d(Profile::Fast).noise_curve(Curve::poisson_gauss(5.0, 4.0)?).build()?;
+    /// let result = denoiser.denoise(&noisy)?;
+    /// assert!(quell::metrics::psnr(&clean, &result)?.all > 35.0);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    #[must_use]
+    pub fn noise_curve(self, curve: Curve) -> Self {
+        self.noise(Model::curve(curve))
     }
 
     /// Filters as if the noise were `strength` times as strong; 1 is neutral.
@@ -234,6 +252,12 @@ impl DenoiserBuilder {
                 self.method.name()
             )));
         }
+        let curve = self.noise.known().and_then(Model::brightness);
+        if curve.is_some() && !self.correlation.is_none() {
+            return Err(Error::Unsupported(
+                "noise that depends on brightness is taken for white, not for correlated".into(),
+            ));
+        }
         if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
                 "method {} takes noise for white: method nlm knows correlated noise",
@@ -253,7 +277,7 @@ impl DenoiserBuilder {
         self.strength.unwrap_or(1.0)
     }
 
-    /// The noise in units of samples with this white level, if it is known.
+    /// The noise in units of samples with this white level, if it is known; a typical one, if it depends on brightness.
     pub(crate) fn sigma_of(&self, white: f32) -> Option<f32> {
         self.noise.known().map(|model| model.sigma() * white / 255.0)
     }
@@ -263,6 +287,22 @@ impl DenoiserBuilder {
         let [y, a, b] = model.relative();
         let (luma, chroma) = (self.luma.unwrap_or(1.0), self.chroma.unwrap_or(1.0));
         [y * luma, a * chroma, b * chroma]
+    }
+
+    /// The plan for planes of which all but the noise is known.
+    pub(crate) fn plan(&self, subject: &Subject, curve: Option<&Arc<Curve>>) -> Result<(Params, Plan)> {
+        let Some(curve) = curve else {
+            let params = self.params(subject.noise255(), subject.planes)?;
+            let plan = params.plan(subject)?;
+            return Ok((params, plan));
+        };
+        let (scale, white) = (255.0 / subject.white, subject.white);
+        let end = |v: f32| curve.forward(v * scale);
+        let range = (end(subject.range.0), end(subject.range.1));
+        let subject = Subject { white: 255.0, range, sigma: curve.sigma(), ..*subject };
+        let params = self.params(subject.noise255(), subject.planes)?;
+        let plan = params.plan(&subject)?.stabilised(curve.clone(), white);
+        Ok((params, plan))
     }
 
     /// How the noise is correlated, in units of samples with this white level.

@@ -55,7 +55,7 @@ impl Denoiser {
         };
         let resolved = self.plan(noise, &self.subject(&frame))?;
         let Work::Isoline(work) = resolved.plan.work() else { return Err(no_isolines()) };
-        let front = Front { unclip: None, ..*resolved.plan.front() };
+        let front = Front { unclip: None, ..resolved.plan.front().clone() };
         let plan = Plan::new(Work::Map(work.clone(), map), front);
         let values = picture(&*self.backend, &plan, frame.planes(), &[], &Control::new())?.remove(0);
         Ok(IsolineMap { map, values, resolved })

@@ -21,7 +21,7 @@ use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, is
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Resolved {
-    /// Noise of the picture in its own units: as given, or as estimated.
+    /// Noise of the picture in its own units: as given, or as estimated; a typical one, where it depends on brightness.
     pub sigma: f32,
     /// Noise that is filtered for, on the 0..255 scale: `sigma` scaled, times the strength.
     pub sigma255: f32,
@@ -216,8 +216,7 @@ impl Denoiser {
             ..*subject
         };
         builder::check_positive("sigma", sigma)?;
-        let params = self.spec.params(subject.noise255(), subject.planes)?;
-        let plan = params.plan(subject)?;
+        let (params, plan) = self.spec.plan(subject, model.brightness())?;
         Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, noise: model, whitening })
     }
 

@@ -1,9 +1,11 @@
 //! A plan of any method: what a device is to compute, from the samples of frames to samples again.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::{bm3d, classic, isoline, nlm};
 use crate::ColorMode;
+use crate::noise::Curve;
 
 /// What a device is to compute: made and checked once, the same for every device.
 ///
@@ -67,7 +69,7 @@ pub enum Work {
 }
 
 /// How samples become channels, and results samples again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Front {
     /// The sample value of white; integers are clipped to it.
     pub white: f32,
@@ -76,6 +78,9 @@ pub struct Front {
     pub color: Option<ColorMode>,
     /// What clipping at black and white did to noise of this deviation is undone.
     pub unclip: Option<f32>,
+    /// The deviation of the noise by brightness: the work is done on the scale on which it is the same everywhere, with
+    /// white at 255.
+    pub curve: Option<Arc<Curve>>,
 }
 
 /// What goes into the work on a frame and comes out of it.
@@ -262,6 +267,15 @@ impl Plan {
         self.part.as_ref()
     }
 
+    /// The same for noise that depends on brightness: the work was planned for the stabilised scale, and samples have
+    /// this white.
+    #[must_use]
+    pub(crate) fn stabilised(mut self, curve: Arc<Curve>, white: f32) -> Self {
+        // What clipping does to such noise is not known.
+        self.front = Front { white, unclip: None, curve: Some(curve), ..self.front };
+        self
+    }
+
     /// The same with another front.
     pub(crate) fn with_front(&self, front: Front) -> Self {
         Self { work: self.work.clone(), front, part: self.part.clone() }
@@ -304,7 +318,7 @@ impl<W: Into<Work>> From<W> for Plan {
 impl Front {
     /// The planes are the channels.
     pub fn channels(white: f32) -> Self {
-        Self { white, color: None, unclip: None }
+        Self { white, color: None, unclip: None, curve: None }
     }
 }
 
@@ -326,7 +340,7 @@ mod tests {
         let one = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 40, 900, &[20.0]).unwrap();
         let plan = Plan::from(one.clone());
         assert_eq!((plan.window().planes, plan.window().results, plan.scale()), (1, 1, 1.0));
-        let front = Front { white: 1023.0, color: Some(ColorMode::Luma), unclip: None };
+        let front = Front { color: Some(ColorMode::Luma), ..Front::channels(1023.0) };
         let plan = Plan::new(one, front);
         assert_eq!((plan.window().planes, plan.window().results, plan.work().window().planes), (3, 3, 1));
         assert_eq!(plan.scale(), 255.0 / 1023.0);

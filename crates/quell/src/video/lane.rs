@@ -13,6 +13,7 @@ use crate::denoiser::Denoiser;
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
 use crate::method::{Guide, Params, Plan, Subject};
 use crate::nlm::Chroma;
+use crate::noise::Model;
 use crate::noise::correlated::Whitening;
 use crate::{Control, Error, FrameView, Plane, Result, isoline};
 
@@ -201,7 +202,8 @@ impl Lane {
             strength: denoiser.spec.strength_factor(),
             ..Subject::new(width, height, planes.len(), format.white)
         };
-        let plan = denoiser.spec.params(subject.noise255(), planes.len())?.plan(&subject)?;
+        let curve = denoiser.spec.noise.known().and_then(Model::brightness);
+        let (_, plan) = denoiser.spec.plan(&subject, curve)?;
         let single = plan.window().past + plan.window().future == 0;
         let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
         Ok(Self { planes, compared, made, filter, single })

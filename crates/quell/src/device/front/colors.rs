@@ -26,7 +26,7 @@ impl Converted {
     pub(super) fn new(inner: Box<dyn Sequence>, plan: &Plan) -> Self {
         Self {
             inner,
-            front: *plan.front(),
+            front: plan.front().clone(),
             scale: plan.scale(),
             window: plan.window(),
             channels: plan.work().window().planes,

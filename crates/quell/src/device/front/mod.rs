@@ -3,6 +3,7 @@
 
 mod colors;
 mod each;
+mod stabilise;
 mod unclip;
 
 use super::Sequence;
@@ -10,6 +11,7 @@ use crate::method::{Front, Plan};
 use crate::{ColorMode, Result};
 use colors::Converted;
 use each::Each;
+use stabilise::Stabilised;
 use unclip::Unclipped;
 
 /// What the sequences of a device take.
@@ -37,10 +39,14 @@ fn layers(
     takes: Takes,
     open: &dyn Fn(&Plan) -> Result<Box<dyn Sequence>>,
 ) -> Result<Box<dyn Sequence>> {
-    let front = *plan.front();
+    let front = plan.front().clone();
     if let Some(sigma) = front.unclip {
-        let inside = plan.with_front(Front { unclip: None, ..front });
+        let inside = plan.with_front(Front { unclip: None, ..front.clone() });
         return Ok(Box::new(Unclipped::new(layers(&inside, takes, open)?, plan, sigma)));
+    }
+    if let Some(curve) = &front.curve {
+        let inside = plan.with_front(Front { color: front.color, ..Front::channels(255.0) });
+        return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
     }
     let converted = || -> Result<Box<dyn Sequence>> {
         let channels = plan.with_front(Front::channels(front.white * plan.scale()));
@@ -48,7 +54,7 @@ fn layers(
     };
     match front.color {
         Some(ColorMode::Independent) => {
-            let alone = plan.with_front(Front { color: None, ..front });
+            let alone = plan.with_front(Front { color: None, ..front.clone() });
             let each = (0..3).map(|_| layers(&alone, takes, open)).collect::<Result<Vec<_>>>()?;
             Ok(Box::new(Each::new(each)))
         }

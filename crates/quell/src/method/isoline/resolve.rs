@@ -25,7 +25,7 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
     let plan = Plan::new(params, (subject.width, subject.height), subject.white, &sigmas)?;
     // The paper's filters do not know the noise.
     let unclip = (!plan.variant.is_blind()).then_some(subject.sigma);
-    Ok(crate::Plan::new(plan, Front { white: subject.white, color, unclip }))
+    Ok(crate::Plan::new(plan, Front { color, unclip, ..Front::channels(subject.white) }))
 }
 
 /// The plan for planes of a video, whose noise has these deviations in the units of the samples; the first one decides.

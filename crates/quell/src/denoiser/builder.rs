@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
-use crate::method::{Method, Params, Settings};
+use crate::method::{Method, Params, Plan, Settings, Subject};
 use crate::noise::Estimator;
 use crate::noise::correlated::Correlation;
 use crate::{ColorMode, Device, Error, Result};
@@ -188,6 +188,17 @@ impl DenoiserBuilder {
     /// What profile and settings make of noise of this deviation on the 0..255 scale.
     pub(crate) fn params(&self, sigma: f32, planes: usize) -> Result<Params> {
         self.method.params(&self.settings, sigma, planes)
+    }
+
+    /// The parameters for a subject, and the plan with all of its sizes.
+    pub(crate) fn plan(&self, subject: &Subject) -> Result<(Params, Plan)> {
+        let params = self.params(subject.noise255(), subject.planes)?;
+        let plan = params.plan(subject)?;
+        let plan = match subject.coarser() {
+            Some(coarser) => plan.with_coarser(self.plan(&coarser)?.1)?,
+            None => plan,
+        };
+        Ok((params, plan))
     }
 
     /// Filter as if the noise were so many times as strong.

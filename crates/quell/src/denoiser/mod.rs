@@ -17,6 +17,9 @@ use crate::noise::correlated::Whitening;
 use crate::noise::{CameraNoise, measure};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
+/// Sizes at which noise of a camera is filtered: it is coarser than white noise.
+const SCALES: usize = 3;
+
 /// A resolved job: what will be done to one picture.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -173,8 +176,8 @@ impl Denoiser {
             ..*subject
         };
         builder::check_positive("sigma", sigma)?;
-        let params = self.spec.params(subject.noise255(), subject.planes)?;
-        let plan = params.plan(subject)?;
+        let scales = if camera.is_some() && matches!(self.spec.method, Method::Bm3d(_)) { SCALES } else { 1 };
+        let (params, plan) = self.spec.plan(&Subject { scales, ..*subject })?;
         Ok(Resolved { sigma, sigma255: subject.noise255(), params, plan, camera, whitening })
     }
 

@@ -19,7 +19,12 @@ pub(crate) struct Subject {
     pub(crate) sigma: f32,
     /// It is filtered as if it were so many times as strong.
     pub(crate) strength: f32,
+    /// Sizes at which a picture is filtered, at most: its own, half of that, and so on.
+    pub(crate) scales: usize,
 }
+
+/// The least side of a smaller picture that is worth filtering.
+const LEAST_SIDE: usize = 64;
 
 /// What patches are compared on.
 #[derive(Clone, Copy)]
@@ -34,7 +39,15 @@ impl Subject {
     /// Planes of which nothing more is known.
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
-        Self { width, height, planes, guide: Guide::Own, white, range, sigma: 0.0, strength: 1.0 }
+        Self { width, height, planes, guide: Guide::Own, white, range, sigma: 0.0, strength: 1.0, scales: 1 }
+    }
+
+    /// The picture of half the size, if it is to be filtered as well: means of four samples have half the noise.
+    pub(crate) fn coarser(&self) -> Option<Self> {
+        let (width, height) = (self.width / 2, self.height / 2);
+        let scales = self.scales.saturating_sub(1);
+        let worth = scales > 0 && width.min(height) >= LEAST_SIDE;
+        worth.then_some(Self { width, height, scales, sigma: self.sigma / 2.0, ..*self })
     }
 
     /// The noise that is filtered for.

@@ -13,4 +13,4 @@ pub use clipping::Clipping;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;
-pub(crate) use unclip::{Seen, undo_seen_clipping};
+pub(crate) use unclip::{REACH as UNCLIP_REACH, Seen, undo_seen_clipping};

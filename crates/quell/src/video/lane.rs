@@ -200,7 +200,7 @@ impl Lane {
             strength: denoiser.spec.strength_factor(),
             ..Subject::new(width, height, planes.len(), format.white)
         };
-        let plan = denoiser.spec.params(subject.noise255(), planes.len())?.plan(&subject)?;
+        let (_, plan) = denoiser.spec.plan(&subject)?;
         let single = plan.window().past + plan.window().future == 0;
         let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
         Ok(Self { planes, compared, made, filter, single })

@@ -93,9 +93,15 @@ impl Control {
     /// For the `index`-th of `count` equal parts of the work: its progress counts as that part of the whole.
     #[must_use]
     pub fn section(&self, index: usize, count: usize) -> Self {
+        self.sections(index..index + 1, count)
+    }
+
+    /// The same for several parts that follow each other.
+    pub(crate) fn sections(&self, parts: std::ops::Range<usize>, count: usize) -> Self {
+        let [start, parts, count] = [parts.start, parts.len(), count].map(|n| n as u64);
         let progress = self.progress.clone().map(|report| -> ProgressFn {
             Arc::new(move |p: Progress| {
-                let (done, total) = (index as u64 * p.total + p.done, count as u64 * p.total);
+                let (done, total) = (start * p.total + parts * p.done, count * p.total);
                 report(Progress { done, total, stage: p.stage });
             })
         });

@@ -289,19 +289,30 @@ impl DenoiserBuilder {
         [y * luma, a * chroma, b * chroma]
     }
 
-    /// The plan for planes of which all but the noise is known.
+    /// Sizes at which noise of developed pictures is filtered: its grain may be larger than a patch.
+    pub(crate) fn scales_of_developed(&self) -> usize {
+        if matches!(self.method, Method::Bm3d(_)) { 3 } else { 1 }
+    }
+
+    /// Parameters and plan for planes of which all is known; `curve`, if their noise depends on brightness.
     pub(crate) fn plan(&self, subject: &Subject, curve: Option<&Arc<Curve>>) -> Result<(Params, Plan)> {
-        let Some(curve) = curve else {
-            let params = self.params(subject.noise255(), subject.planes)?;
-            let plan = params.plan(subject)?;
-            return Ok((params, plan));
-        };
+        let Some(curve) = curve else { return self.sizes(subject) };
         let (scale, white) = (255.0 / subject.white, subject.white);
         let end = |v: f32| curve.forward(v * scale);
         let range = (end(subject.range.0), end(subject.range.1));
-        let subject = Subject { white: 255.0, range, sigma: curve.sigma(), ..*subject };
+        let (params, plan) =
+            self.sizes(&Subject { white: 255.0, range, sigma: curve.sigma(), ..*subject })?;
+        Ok((params, plan.stabilised(curve.clone(), white)))
+    }
+
+    /// The same of one scale, with all sizes of the picture.
+    fn sizes(&self, subject: &Subject) -> Result<(Params, Plan)> {
         let params = self.params(subject.noise255(), subject.planes)?;
-        let plan = params.plan(&subject)?.stabilised(curve.clone(), white);
+        let plan = params.plan(subject)?;
+        let plan = match subject.coarser() {
+            Some(coarser) => plan.with_coarser(self.sizes(&coarser)?.1)?,
+            None => plan,
+        };
         Ok((params, plan))
     }
 

@@ -212,6 +212,7 @@ impl Denoiser {
             sigma,
             strength: self.spec.strength_factor(),
             levels: self.spec.levels(&model),
+            scales: if model.developed().is_some() { self.spec.scales_of_developed() } else { 1 },
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
             ..*subject
         };

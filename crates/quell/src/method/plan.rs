@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{bm3d, classic, isoline, nlm};
-use crate::ColorMode;
 use crate::noise::Curve;
+use crate::{ColorMode, Error, Result};
 
 /// What a device is to compute: made and checked once, the same for every device.
 ///
@@ -22,6 +22,8 @@ pub struct Plan {
     front: Front,
     /// Some rows of the picture, if not all.
     part: Option<Part>,
+    /// The same for the picture of half the size, whole, where it is filtered at several sizes.
+    coarser: Option<Box<Plan>>,
 }
 
 /// Some rows of a picture that are filtered without the others.
@@ -50,7 +52,33 @@ impl Part {
     pub fn kept(&self) -> Range<usize> {
         self.write.start - self.read.start..self.write.end - self.read.start
     }
+
+    /// The same where `reach` rows around are wanted, too.
+    fn wider(&self, reach: usize) -> Self {
+        let (start, end) = (self.write.start.saturating_sub(reach), self.write.end.saturating_add(reach));
+        Self { write: start.max(self.read.start)..end.min(self.read.end), ..self.clone() }
+    }
+
+    /// The same where no more than `margin` rows around are given, from a multiple of `grid`.
+    fn narrower(&self, margin: usize, grid: usize) -> Self {
+        let start = self.write.start.saturating_sub(margin) / grid * grid;
+        let end = self.write.end.saturating_add(margin).min(self.read.end);
+        Self { read: start.max(self.read.start)..end, ..self.clone() }
+    }
+
+    /// The rows of the picture of half the size that lie in it, and those that results depend on.
+    fn coarser(&self) -> Self {
+        let (height, read) = (self.height / 2, self.read.start / 2..self.read.end / 2);
+        let start = (self.write.start / 2).saturating_sub(COARSE_REACH).max(read.start);
+        let end = (self.write.end.div_ceil(2) + COARSE_REACH).min(read.end);
+        Self { height, write: start..end, read }
+    }
 }
+
+/// Rows of the picture of half the size, on both sides, that a row depends on: one by blurring, one by interpolation.
+const COARSE_REACH: usize = 2;
+/// Rows of its own size: those that these are the means of.
+const FINE_REACH: usize = 2 * COARSE_REACH + 1;
 
 /// What is done to the channels of frames.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,7 +208,46 @@ impl Work {
 impl Plan {
     /// Work on the channels that a front makes of samples.
     pub fn new(work: impl Into<Work>, front: Front) -> Self {
-        Self { work: work.into(), front, part: None }
+        Self { work: work.into(), front, part: None, coarser: None }
+    }
+
+    /// Filters at several sizes: `coarser` is for the picture of half the size (means of 2 x 2 pixels; an odd last row or
+    /// column is left out), and may have a coarser one. The result is fine + 0.9 up(blur(coarse - down(fine))): noise that
+    /// is too coarse for the fine plan is taken out by the coarse one.
+    ///
+    /// ```
+    /// use quell::{Plan, bm3d};
+    /// let plan = |width, height, sigma| -> quell::Result<Plan> {
+    ///     Ok(bm3d::Plan::new(&bm3d::Profile::Fast.params(sigma), width, height, &[sigma])?.into())
+    /// };
+    /// // The mean of four pixels has half the noise.
+    /// let two = plan(301, 200, 20.0)?.with_coarser(plan(150, 100, 10.0)?)?;
+    /// assert_eq!(two.coarser().unwrap().window().width, 150);
+    /// assert!(plan(301, 200, 20.0)?.with_coarser(plan(151, 100, 10.0)?).is_err());
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn with_coarser(mut self, mut coarser: Self) -> Result<Self> {
+        let (fine, coarse) = (self.window(), coarser.window());
+        if matches!(self.work, Work::Map(..)) || fine.guides + coarse.guides > 0 {
+            return Err(Error::Unsupported("maps and guided filters have one size".into()));
+        }
+        if self.part.is_some() || coarser.part.is_some() || coarser.front.white != self.front.white {
+            return Err(Error::Shape("plans of several sizes are for one whole picture".into()));
+        }
+        let half = Window { width: fine.width / 2, height: fine.height / 2, ..fine };
+        if coarse != half || half.width == 0 || half.height == 0 {
+            let (w, h) = (fine.width, fine.height);
+            return Err(Error::Shape(format!("a coarser plan is not for half of {w} x {h} pixels")));
+        }
+        // What is done to results is done once.
+        coarser.front.unclip = None;
+        self.coarser = Some(Box::new(coarser));
+        Ok(self)
+    }
+
+    /// The plan for the picture of half the size, if there is one.
+    pub fn coarser(&self) -> Option<&Self> {
+        self.coarser.as_deref()
     }
 
     /// What is done to the channels.
@@ -205,7 +272,23 @@ impl Plan {
 
     /// Pixels around a pixel, in rows and columns, that its result depends on.
     pub fn halo(&self) -> usize {
-        self.work.planned().halo()
+        self.around(&|work| work.halo())
+    }
+
+    /// The same, where `own` tells it of the work alone.
+    fn around(&self, own: &dyn Fn(&dyn Planned) -> usize) -> usize {
+        let work = own(self.work.planned());
+        self.coarser().map_or(work, |coarser| {
+            // Rounded up to whole rows of half the size.
+            let coarse = coarser.around(own).saturating_add(COARSE_REACH + 1).saturating_mul(2);
+            coarse.max(work.saturating_add(FINE_REACH))
+        })
+    }
+
+    /// Rows that a part is to begin at multiples of.
+    fn row_grid(&self) -> usize {
+        let own = self.work.planned().row_grid();
+        self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.row_grid()))
     }
 
     /// What samples are multiplied by before anything else.
@@ -220,7 +303,7 @@ impl Plan {
 
     /// Rows around a part that have to be given with it.
     fn margin(&self) -> usize {
-        self.work.planned().halo().saturating_add(self.work.planned().unit_rows())
+        self.around(&|work| work.halo().saturating_add(work.unit_rows()))
     }
 
     /// Cuts the picture into parts of about `rows` rows, from the top. A part begins where the plan allows, so that all
@@ -241,7 +324,7 @@ impl Plan {
 
     /// Cuts the picture into `count` parts of nearly equal height that read `margin` rows around.
     pub(crate) fn cut(&self, count: usize, margin: usize) -> Vec<Part> {
-        let (grid, height) = (self.work.planned().row_grid(), self.window().height);
+        let (grid, height) = (self.row_grid(), self.window().height);
         // What depends on the whole picture is not cut.
         let count = if margin >= height { 1 } else { count };
         let at = |i: usize| if i == count { height } else { i * height / count / grid * grid };
@@ -278,7 +361,27 @@ impl Plan {
 
     /// The same with another front.
     pub(crate) fn with_front(&self, front: Front) -> Self {
-        Self { work: self.work.clone(), front, part: self.part.clone() }
+        Self { front, ..self.clone() }
+    }
+
+    /// The same for who needs `reach` more rows around each one that is wanted.
+    pub(crate) fn wider(mut self, reach: usize) -> Self {
+        self.part = self.part.map(|part| part.wider(reach));
+        self
+    }
+
+    /// The plans for the picture itself and for that of half the size, where there are two, and the rows of what is
+    /// given that the first one is for.
+    pub(crate) fn scales(&self) -> Option<(Self, Range<usize>, Self)> {
+        let coarser = self.coarser()?;
+        let alone = Self { coarser: None, ..self.clone() };
+        let Some(part) = &self.part else {
+            return Some((alone, 0..self.window().height, coarser.clone()));
+        };
+        // Coarse results depend on many more rows than fine ones.
+        let fine = part.wider(FINE_REACH).narrower(alone.margin(), self.row_grid());
+        let rows = fine.read.start - part.read.start..fine.read.end - part.read.start;
+        Some((alone.of(&fine), rows, coarser.of(&part.coarser())))
     }
 }
 
@@ -346,6 +449,53 @@ mod tests {
         assert_eq!(plan.scale(), 255.0 / 1023.0);
         let parts = plan.parts(225);
         assert_eq!((parts.len(), plan.of(&parts[0]).window().height), (4, parts[0].read().len()));
+    }
+
+    fn fast(width: usize, height: usize) -> Plan {
+        bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), width, height, &[20.0]).unwrap().into()
+    }
+
+    #[test]
+    fn parts_of_several_sizes_hold_what_each_size_depends_on() {
+        for height in [1500, 1501, 1503] {
+            let sizes = [height, height / 2, height / 4];
+            let [whole, half, quarter] = sizes.map(|h| fast(640 * h / height, h));
+            let halo = quarter.halo();
+            let plan = whole.with_coarser(half.with_coarser(quarter).unwrap()).unwrap();
+            assert!(plan.halo() >= 4 * halo && plan.row_grid() % 4 == 0);
+            for part in plan.parts(300) {
+                let (mut plan, mut factor) = (plan.of(&part), 1);
+                while let Some((fine, rows, coarse)) = plan.scales() {
+                    let given = plan.part().unwrap().read.clone();
+                    let kept = fine.part().unwrap();
+                    assert_eq!(kept.read, given.start + rows.start..given.start + rows.end);
+                    assert!(kept.read.len() == fine.window().height && rows.start % 2 == 0);
+                    // Every row that a result depends on, or the border of the picture.
+                    for p in [kept, coarse.part().unwrap()] {
+                        let last = p.height;
+                        assert!(p.read.start == 0 || p.read.start + halo <= p.write.start, "{p:?}");
+                        assert!(p.read.end == last || p.read.end >= p.write.end + halo, "{p:?}");
+                    }
+                    factor *= 2;
+                    let small = coarse.part().unwrap();
+                    assert!(small.write.start * factor <= part.write.start);
+                    assert!(small.write.end * factor + factor > part.write.end);
+                    plan = coarse;
+                }
+                assert_eq!(factor, 4);
+            }
+        }
+    }
+
+    #[test]
+    fn a_coarser_plan_has_half_the_size() {
+        let e = fast(200, 100).with_coarser(fast(99, 50)).unwrap_err();
+        assert_eq!(e.to_string(), "a coarser plan is not for half of 200 x 100 pixels");
+        let params = nlm::Params { past: 1, ..nlm::Profile::Fast.params(20.0, 1) };
+        let video = |w, h| Plan::from(nlm::Plan::new(&params, (w, h), 1, 0, 255.0, 20.0).unwrap());
+        assert!(video(81, 40).with_coarser(video(40, 20)).is_ok());
+        assert!(fast(80, 40).with_coarser(video(40, 20)).is_err(), "another window of frames");
+        assert!(video(1, 2).with_coarser(video(1, 1)).is_err());
     }
 
     #[test]

@@ -21,7 +21,12 @@ pub(crate) struct Subject {
     pub(crate) strength: f32,
     /// Luma and two channels of colour have so many times as much; 0 is none.
     pub(crate) levels: [f32; 3],
+    /// Sizes at which a picture is filtered, at most: its own, half of that, and so on.
+    pub(crate) scales: usize,
 }
+
+/// The least side of a smaller picture that is worth filtering.
+const LEAST_SIDE: usize = 64;
 
 /// What patches are compared on.
 #[derive(Clone, Copy)]
@@ -37,7 +42,16 @@ impl Subject {
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
         let (guide, levels) = (Guide::Own, [1.0; 3]);
-        Self { width, height, planes, guide, white, range, sigma: 0.0, strength: 1.0, levels }
+        let scales = 1;
+        Self { width, height, planes, guide, white, range, sigma: 0.0, strength: 1.0, levels, scales }
+    }
+
+    /// The picture of half the size, if it is to be filtered as well: means of four samples have half the noise.
+    pub(crate) fn coarser(&self) -> Option<Self> {
+        let (width, height) = (self.width / 2, self.height / 2);
+        let scales = self.scales.saturating_sub(1);
+        let worth = scales > 0 && width.min(height) >= LEAST_SIDE;
+        worth.then_some(Self { width, height, scales, sigma: self.sigma / 2.0, ..*self })
     }
 
     /// The noise that is filtered for.

@@ -19,4 +19,4 @@ pub use model::{Model, Origin};
 pub use region::measure_region;
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;
-pub(crate) use unclip::{Seen, undo_seen_clipping};
+pub(crate) use unclip::{REACH as UNCLIP_REACH, Seen, undo_seen_clipping};

@@ -44,7 +44,9 @@ pub fn undo_clipping<'a>(noisy: impl Into<FrameView<'a>>, denoised: &mut Frame, 
     let size = (noisy.width(), noisy.height());
     let sample = |plane: usize, i: usize| noisy.planes()[plane].row(i / size.0)[i % size.0];
     if let Some(seen) = Seen::look(size, noisy.channels(), noisy.white(), sample) {
-        undo_seen_clipping(&seen, denoised, sigma);
+        let white = denoised.white();
+        let mut planes: Vec<&mut [f32]> = denoised.planes_mut().iter_mut().map(Plane::as_mut_slice).collect();
+        undo_seen_clipping(&seen, &mut planes, size, white, sigma);
     }
     Ok(())
 }
@@ -83,22 +85,26 @@ fn selection(pixels: usize, planes: usize) -> impl Iterator<Item = (usize, usize
 }
 
 /// As [`undo_clipping`], knowing what was seen of the noisy picture.
-pub(crate) fn undo_seen_clipping(seen: &Seen, denoised: &mut Frame, sigma: f32) {
+pub(crate) fn undo_seen_clipping(
+    seen: &Seen,
+    denoised: &mut [&mut [f32]],
+    (width, height): (usize, usize),
+    white: f32,
+    sigma: f32,
+) {
     if sigma <= 0.0 {
         return;
     }
-    let ends = ends(seen, denoised, sigma);
+    let ends = ends(seen, denoised, white, sigma);
     if !ends.black && !ends.white {
         return;
     }
-    let white = denoised.white();
     let clipping = Clipping::at(sigma, white, ends);
     let low = if ends.black { 0.0 } else { f32::MIN };
     let high = if ends.white { white } else { f32::MAX };
-    for plane in denoised.planes_mut() {
-        let width = plane.width();
-        let levels = blurred(plane);
-        let rows = plane.as_mut_slice().par_chunks_exact_mut(width).zip(levels.par_chunks_exact(width));
+    for plane in denoised {
+        let levels = blurred(plane, width, height);
+        let rows = plane.par_chunks_exact_mut(width).zip(levels.par_chunks_exact(width));
         rows.for_each(|(row, levels)| {
             for (v, &level) in row.iter_mut().zip(levels) {
                 *v = (*v + clipping.undo(level) - level.clamp(low, high)).clamp(low, high);
@@ -108,24 +114,25 @@ pub(crate) fn undo_seen_clipping(seen: &Seen, denoised: &mut Frame, sigma: f32) 
 }
 
 /// The ends at which the noise of a picture was clipped.
-fn ends(seen: &Seen, denoised: &Frame, sigma: f32) -> Ends {
-    let clipping = Clipping::new(sigma, denoised.white());
+fn ends(seen: &Seen, denoised: &[&mut [f32]], white: f32, sigma: f32) -> Ends {
+    let clipping = Clipping::new(sigma, white);
     let mut expected = [0.0; 2];
-    for (plane, i) in selection(denoised.width() * denoised.height(), denoised.channels()) {
-        let parts = clipping.clipped(clipping.undo(denoised.planes()[plane].as_slice()[i]));
+    for (plane, i) in selection(denoised[0].len(), denoised.len()) {
+        let parts = clipping.clipped(clipping.undo(denoised[plane][i]));
         (0..2).for_each(|end| expected[end] += parts[end]);
     }
     let clipped = |end: usize| seen.found[end] > 0.0 && seen.found[end] >= ENOUGH * expected[end];
     Ends { black: clipped(0), white: clipped(1) }
 }
 
+/// Rows and columns around a sample that its blurred value depends on.
+pub(crate) const REACH: usize = 4;
+
 /// The samples of a plane, blurred.
-fn blurred(plane: &Plane) -> Vec<f32> {
-    const REACH: usize = 4;
+fn blurred(plane: &[f32], width: usize, height: usize) -> Vec<f32> {
     let tap = |i: usize| (-0.5 * ((i as f32 - REACH as f32) / BLUR).powi(2)).exp();
     let sum: f32 = (0..=2 * REACH).map(tap).sum();
     let taps: [f32; 2 * REACH + 1] = std::array::from_fn(|i| tap(i) / sum);
-    let (width, height) = (plane.width(), plane.height());
     let mut out = vec![0.0; width * height];
     out.par_chunks_exact_mut(width).enumerate().for_each_init(
         || vec![0.0f32; width + 2 * REACH],
@@ -135,7 +142,7 @@ fn blurred(plane: &Plane) -> Vec<f32> {
             let (inside, right) = rest.split_at_mut(width);
             inside.fill(0.0);
             for (i, tap) in taps.iter().enumerate() {
-                let from = plane.row((y + i).saturating_sub(REACH).min(height - 1));
+                let from = &plane[(y + i).saturating_sub(REACH).min(height - 1) * width..][..width];
                 inside.iter_mut().zip(from).for_each(|(to, v)| *to += tap * v);
             }
             left.fill(inside[0]);

@@ -65,7 +65,7 @@ pub(super) fn lanes(
     let sigma = &level.sigma[..];
     let lane = |planes: Range<usize>, compared| {
         let noise = sigma[planes.start];
-        Lane::new(denoiser, format, planes, compared, noise)
+        Lane::new(denoiser, format, planes, compared, (noise, level.developed))
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
     let params = match denoiser.spec.params(25.0, 1)? {
@@ -166,7 +166,7 @@ fn whitened(
     let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
     let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?);
     let noise = whitening.sigma();
-    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), (noise, false))
 }
 
 fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
@@ -183,7 +183,7 @@ impl Lane {
         format: &VideoFormat,
         planes: Range<usize>,
         compared: Compared,
-        noise: f32,
+        (noise, developed): (f32, bool),
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
         if noise == 0.0 {
@@ -200,6 +200,7 @@ impl Lane {
             guide,
             sigma: noise,
             strength: denoiser.spec.strength_factor(),
+            scales: if developed { denoiser.spec.scales_of_developed() } else { 1 },
             ..Subject::new(width, height, planes.len(), format.white)
         };
         let curve = denoiser.spec.noise.known().and_then(Model::brightness);

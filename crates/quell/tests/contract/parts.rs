@@ -1,7 +1,8 @@
 //! Parts of a picture, put together, are the picture: bit by bit on the processor.
 
-use quell::device::{Samples, SamplesMut};
-use quell::{Control, Denoiser, DenoiserBuilder, Device, Frame, Plane, bm3d, isoline, nlm};
+use quell::device::{self, Input, Samples, SamplesMut};
+use quell::method::{Front, Part};
+use quell::{Control, Denoiser, DenoiserBuilder, Device, Frame, Plan, Plane, bm3d, isoline, nlm};
 
 use crate::common::{eight_bit, map, picture};
 
@@ -10,9 +11,24 @@ fn both(builder: DenoiserBuilder, planes: &[Plane], rows: usize) -> (Vec<Vec<f32
     let denoiser = builder.sigma(20.0).device(Device::Cpu).threads(2).build().unwrap();
     let frame = Frame::new(planes.to_vec(), 255.0).unwrap();
     let whole = denoiser.denoise(&frame).unwrap().into_planes();
-    let (width, height) = (frame.width(), frame.height());
+    let height = frame.height();
     let resolved = denoiser.resolve_rows(height, &frame, None).unwrap().unwrap();
-    let parts = resolved.plan.parts(rows);
+    let run = |part: &_, from: &[Samples<'_>], to: &mut [SamplesMut<'_>]| {
+        denoiser.run_part(&resolved, part, from, to, &Control::new()).unwrap();
+    };
+    let out = in_parts(&resolved.plan, planes, rows, run);
+    (out, whole.into_iter().map(Plane::into_vec).collect())
+}
+
+/// A picture in parts, each filtered by `run`, put together.
+fn in_parts(
+    plan: &Plan,
+    planes: &[Plane],
+    rows: usize,
+    run: impl Fn(&Part, &[Samples<'_>], &mut [SamplesMut<'_>]),
+) -> Vec<Vec<f32>> {
+    let (width, height) = (plan.window().width, plan.window().height);
+    let parts = plan.parts(rows);
     assert!(parts.len() > 2 && parts[parts.len() - 1].read().start > 0, "{parts:?}");
     let mut out = vec![vec![f32::NAN; width * height]; planes.len()];
     for part in parts {
@@ -22,12 +38,12 @@ fn both(builder: DenoiserBuilder, planes: &[Plane], rows: usize) -> (Vec<Vec<f32
             planes.iter().map(|p| Samples::F32(&p.as_slice()[span(&read)])).collect();
         let mut results = vec![vec![0.0; read.len() * width]; planes.len()];
         let mut to: Vec<SamplesMut<'_>> = results.iter_mut().map(|p| SamplesMut::F32(p)).collect();
-        denoiser.run_part(&resolved, &part, &from, &mut to, &Control::new()).unwrap();
+        run(&part, &from, &mut to);
         for (out, result) in out.iter_mut().zip(&results) {
             out[span(&write)].copy_from_slice(&result[span(&kept)]);
         }
     }
-    (out, whole.into_iter().map(Plane::into_vec).collect())
+    out
 }
 
 #[test]
@@ -64,5 +80,43 @@ fn the_other_methods_differ_by_rounding_at_most() {
         let off = parts[0].iter().zip(&whole[0]).map(|(a, b)| (a - b).abs());
         let worst = off.fold(0.0, |worst: f32, v| if v <= worst { worst } else { v });
         assert!(worst < ROUNDING, "{name}: off by {worst}");
+    }
+}
+
+/// One to three sizes of a picture, the smallest last.
+fn sizes(profile: bm3d::Profile, size: (usize, usize), color: bool, scales: usize, sigma: f32) -> Plan {
+    let sigmas = vec![sigma; if color { 3 } else { 1 }];
+    let plan = bm3d::Plan::new(&profile.params(sigma), size.0, size.1, &sigmas).unwrap();
+    let front = Front { color: color.then_some(quell::ColorMode::Opp), ..Front::channels(255.0) };
+    let plan = Plan::new(plan, front);
+    if scales == 1 {
+        return plan;
+    }
+    plan.with_coarser(sizes(profile, (size.0 / 2, size.1 / 2), color, scales - 1, sigma / 2.0)).unwrap()
+}
+
+#[test]
+fn bm3d_of_several_sizes_in_parts_is_that_of_the_whole() {
+    use bm3d::Profile;
+    let cpu = device::open(Device::Cpu, Default::default()).unwrap();
+    for (profile, color, scales, (width, height), rows) in [
+        (Profile::Fast, false, 2, (61, 1100), 150),
+        (Profile::Fast, true, 3, (59, 2003), 230),
+        (Profile::Normal, false, 3, (70, 2502), 300),
+    ] {
+        let planes: Vec<Plane> =
+            (0..if color { 3 } else { 1 }).map(|c| eight_bit(width, height, 20.0, c)).collect();
+        let views: Vec<_> = planes.iter().map(Plane::view).collect();
+        let plan = sizes(profile, (width, height), color, scales, 20.0);
+        let whole = device::picture(&*cpu, &plan, &views, &[], &Control::new()).unwrap();
+        let parts = in_parts(&plan, &planes, rows, |part, from, to| {
+            let frame = Input { planes: from, guide: &[] };
+            cpu.open(&plan.of(part)).unwrap().frame(&frame, to, &Control::new()).unwrap();
+        });
+        let whole: Vec<Vec<f32>> = whole.into_iter().map(Plane::into_vec).collect();
+        assert!(parts == whole, "{profile:?}, {scales} sizes of {width} x {height}");
+        let one = sizes(profile, (width, height), color, 1, 20.0);
+        let one = device::picture(&*cpu, &one, &views, &[], &Control::new()).unwrap();
+        assert!(one[0].as_slice() != whole[0], "the other sizes count");
     }
 }

@@ -3,6 +3,9 @@
 
 mod colors;
 mod each;
+mod layer;
+mod pyramid;
+mod scales;
 mod stabilise;
 mod unclip;
 
@@ -11,8 +14,10 @@ use crate::method::{Front, Plan};
 use crate::{ColorMode, Result};
 use colors::Converted;
 use each::Each;
+use layer::{Layer, Layered};
+use scales::Scaled;
 use stabilise::Stabilised;
-use unclip::Unclipped;
+use unclip::Unclip;
 
 /// What the sequences of a device take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +39,18 @@ pub(super) fn open(
     layers(plan, takes, &open)
 }
 
-fn layers(
-    plan: &Plan,
-    takes: Takes,
-    open: &dyn Fn(&Plan) -> Result<Box<dyn Sequence>>,
-) -> Result<Box<dyn Sequence>> {
+fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
     let front = plan.front().clone();
     if let Some(sigma) = front.unclip {
-        let inside = plan.with_front(Front { unclip: None, ..front.clone() });
-        return Ok(Box::new(Unclipped::new(layers(&inside, takes, open)?, plan, sigma)));
+        return layered(Unclip::new(plan, sigma), plan, Front { unclip: None, ..front }, takes, open);
     }
     if let Some(curve) = &front.curve {
         let inside = plan.with_front(Front { color: front.color, ..Front::channels(255.0) });
         return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
+    }
+    if let Some((fine, rows, coarse)) = plan.scales() {
+        let (fine, coarse) = (layers(&fine, takes, open)?, layers(&coarse, takes, open)?);
+        return Ok(Box::new(Scaled::new(fine, rows, coarse, plan)));
     }
     let converted = || -> Result<Box<dyn Sequence>> {
         let channels = plan.with_front(Front::channels(front.white * plan.scale()));
@@ -63,4 +67,18 @@ fn layers(
         None if takes == Takes::Floats => converted(),
         _ => open(plan),
     }
+}
+
+type Open<'a> = &'a dyn Fn(&Plan) -> Result<Box<dyn Sequence>>;
+
+/// A layer of a plan, and inside it the plan with the rest of its front.
+fn layered<L: Layer + 'static>(
+    layer: L,
+    plan: &Plan,
+    rest: Front,
+    takes: Takes,
+    open: Open<'_>,
+) -> Result<Box<dyn Sequence>> {
+    let inner = layers(&plan.with_front(rest).wider(L::REACH), takes, open)?;
+    Ok(Box::new(Layered::new(inner, layer, plan)))
 }

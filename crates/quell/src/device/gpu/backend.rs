@@ -37,13 +37,17 @@ impl<R: Runtime> Backend for Gpu<R> {
     }
 
     fn caps(&self, plan: &Plan) -> Caps {
+        let coarser = plan.coarser().and_then(|coarser| self.caps(coarser).refused);
+        if let Some(why) = coarser {
+            return Caps::refusing(why);
+        }
         match plan.work() {
             Work::Bm3d(work) => match bm3d::check(work, bm3d::Front::CHANNELS) {
                 Err(why) => Caps::refusing(why.to_string()),
                 Ok(()) => Caps {
                     // The tensor kernels hold samples and coefficients in halves.
                     full_precision: !tensor(work, self.runtime.limits()),
-                    device_memory: self.runtime.lends(),
+                    device_memory: self.runtime.lends() && plan.coarser().is_none(),
                     ..Caps::default()
                 },
             },

@@ -114,11 +114,6 @@ impl Model {
         }
     }
 
-    /// Sizes that a picture is filtered at: noise of a developed photograph has grain larger than a patch.
-    pub(crate) fn scales(&self) -> usize {
-        if self.camera.is_some() { 3 } else { 1 }
-    }
-
     /// The level of each channel in units of all together.
     pub(crate) fn relative(&self) -> [f32; 3] {
         let all = self.sigma();

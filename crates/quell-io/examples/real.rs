@@ -87,7 +87,7 @@ fn clean(folder: &Path, builder: &dyn Fn() -> DenoiserBuilder) -> Anyhow<()> {
         let Ok(picture) = load(&path) else { continue };
         let job = auto.resolve(&picture)?;
         let before = psnr(&picture, &filter(&old, &picture)?.0)?.all;
-        let camera = job.is_some_and(|job| job.camera.is_some());
+        let camera = job.is_some_and(|job| job.noise.developed().is_some());
         let (after, found) = if camera {
             let (result, found) = filter(&auto, &picture)?;
             (psnr(&picture, &result)?.all, found)
@@ -122,7 +122,7 @@ fn white(folder: &Path, sigmas: &[f32], builder: &dyn Fn() -> DenoiserBuilder) -
         for (i, path) in files(folder)?.iter().enumerate() {
             let Ok(picture) = load(path) else { continue };
             let noisy = rounded(add_gaussian(&picture, f64::from(sigma), 1000 + i as u64)?);
-            let camera = auto.resolve(&noisy)?.is_some_and(|job| job.camera.is_some());
+            let camera = auto.resolve(&noisy)?.is_some_and(|job| job.noise.developed().is_some());
             cameras += i32::from(camera);
             let found = psnr(&picture, &filter(if camera { &auto } else { &old }, &noisy)?.0)?.all;
             differences.push(found - psnr(&picture, &filter(&known, &noisy)?.0)?.all);
@@ -143,7 +143,7 @@ fn denoisers(builder: &dyn Fn() -> DenoiserBuilder) -> quell::Result<(Denoiser, 
 fn filter(denoiser: &Denoiser, noisy: &Frame) -> quell::Result<(Frame, String)> {
     let Some(job) = denoiser.resolve(noisy)? else { return Ok((noisy.clone(), "no noise".into())) };
     let result = denoiser.run_resolved(noisy, &job, &quell::Control::new())?;
-    let words = match &job.camera {
+    let words = match job.noise.developed() {
         Some(c) => format!("{:.1}, grain {:.1}, confidence {:.2}", job.sigma255, c.grain, c.confidence),
         None => format!("{:.1}, white", job.sigma255),
     };

@@ -14,7 +14,7 @@ use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::Whitening;
-use crate::noise::{CameraNoise, measure};
+use crate::noise::{CameraNoise, measure_finite};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -151,7 +151,7 @@ impl Denoiser {
         if correlation.is_none() {
             return Ok(match (known, self.spec.sigma) {
                 (None, Sigma::Auto(estimator)) => {
-                    let found = measure(frame, alpha, estimator)?;
+                    let found = measure_finite(frame, alpha, estimator)?;
                     Noise { sigma: found.worth_removing(), camera: found.camera, whitening: None }
                 }
                 (known, _) => Noise { sigma: known.unwrap_or_default(), camera: None, whitening: None },

@@ -10,6 +10,7 @@ mod unclip;
 
 pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
+pub(crate) use estimate::measure_finite;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;

@@ -1,18 +1,25 @@
 //! Mean PSNR over folders of pictures by the standard protocol: float Gaussian noise, neither rounded nor
-//! clipped, PSNR on the float result. `--draws N` repeats every picture with N draws of the noise.
+//! clipped, PSNR on the float result. `--draws N` repeats every picture with N draws of the noise, `--each` prints every
+//! picture.
 //!
 //!     cargo run --release --example quality -- [--method bm3d] [--sigma 15,25,50] [--profile normal] [--draws 1] [--set name=value]… FOLDER…
+//!
+//! `--auto` compares the estimated deviation with the known one, float and clipped to 8 bits, as a table in Markdown;
+//! `--relative 0.9,1,1.1` what a wrong deviation costs, so many times the true one.
+//!
+//!     cargo run --release --example quality -- --auto --sigma 5,10,15,25,35,50 [--each] FOLDER…
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use quell::metrics::psnr;
-use quell::noise::add_gaussian;
+use quell::noise::{Estimator, add_gaussian, measure};
 use quell::{DenoiserBuilder, Frame, Method};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut sigmas, mut sets, mut folders) = (vec![25.0f32], Vec::new(), Vec::new());
     let (mut method, mut profile) = ("bm3d".to_owned(), None);
+    let (mut auto, mut relative) = (false, Vec::new());
     let (mut each, mut threads, mut repeat, mut draws) = (false, 0, 1, 1);
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -26,10 +33,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             "--repeat" => repeat = value()?.parse()?,
             "--draws" => draws = value()?.parse()?,
             "--each" => each = true,
+            "--auto" => auto = true,
+            "--relative" => relative = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
             _ => folders.push(PathBuf::from(arg)),
         }
     }
     let method = Method::named(&method, profile.as_deref())?;
+    if auto || !relative.is_empty() {
+        return Guess { method, threads, draws, each, relative }.compare(&folders, &sigmas);
+    }
     for folder in &folders {
         for &sigma in &sigmas {
             let mut builder = DenoiserBuilder::new(method).sigma(sigma).threads(threads);
@@ -69,6 +81,92 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
+}
+
+/// What it costs not to know the deviation.
+struct Guess {
+    method: Method,
+    threads: usize,
+    draws: usize,
+    each: bool,
+    /// Deviations to filter for, in true ones; the estimated one where there are none.
+    relative: Vec<f32>,
+}
+
+impl Guess {
+    fn compare(&self, folders: &[PathBuf], sigmas: &[f32]) -> Result<(), Box<dyn Error>> {
+        println!("PSNR in dB with the deviation that was guessed, less that with the true one\n");
+        println!(
+            "| folder | samples | sigma | guess | mean | worst | where |\n|---|---|---|---|---|---|---|"
+        );
+        for folder in folders {
+            let clean: Vec<(String, Frame)> = pictures(folder)?
+                .iter()
+                .map(|p| Ok((p.file_stem().unwrap_or_default().to_string_lossy().into(), read(p)?)))
+                .collect::<Result<_, Box<dyn Error>>>()?;
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            for (clipped, &sigma) in
+                [false, true].into_iter().flat_map(|c| sigmas.iter().map(move |s| (c, s)))
+            {
+                self.row(
+                    &clean,
+                    sigma,
+                    clipped,
+                    &format!("| {name} | {}", if clipped { "8 bits" } else { "float" }),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A line of the table for every guess.
+    fn row(
+        &self,
+        clean: &[(String, Frame)],
+        sigma: f32,
+        clipped: bool,
+        head: &str,
+    ) -> Result<(), Box<dyn Error>> {
+        let guesses = self.relative.len().max(1);
+        let mut gains: Vec<Vec<(f64, &str)>> = vec![Vec::new(); guesses];
+        for draw in 0..self.draws {
+            for (index, (name, clean)) in clean.iter().enumerate() {
+                let mut noisy = add_gaussian(clean, sigma.into(), (1000 * (1 + draw) + index) as u64)?;
+                if clipped {
+                    let samples = noisy.planes_mut().iter_mut().flat_map(|p| p.as_mut_slice());
+                    samples.for_each(|v| *v = v.round().clamp(0.0, 255.0));
+                }
+                let known = self.psnr(clean, &noisy, sigma)?;
+                for (guess, gains) in gains.iter_mut().enumerate() {
+                    let guessed = match self.relative.get(guess) {
+                        Some(times) => times * sigma,
+                        None => measure(&noisy.view(), None, Estimator::Auto)?.worth_removing(),
+                    };
+                    let gain = self.psnr(clean, &noisy, guessed)? - known;
+                    if self.each {
+                        println!("  {name:<16} {:+6.1} % {gain:+.3}", 100.0 * (guessed / sigma - 1.0));
+                    }
+                    gains.push((gain, name));
+                }
+            }
+        }
+        for (guess, gains) in gains.iter().enumerate() {
+            let guess = self.relative.get(guess).map_or("auto".to_owned(), |times| format!("x {times}"));
+            let mean = gains.iter().map(|(gain, _)| gain).sum::<f64>() / gains.len() as f64;
+            let (worst, place) =
+                gains.iter().min_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no pictures there")?;
+            println!("{head} | {sigma} | {guess} | {mean:+.3} | {worst:+.3} | {place} |");
+        }
+        Ok(())
+    }
+
+    fn psnr(&self, clean: &Frame, noisy: &Frame, sigma: f32) -> Result<f64, Box<dyn Error>> {
+        if sigma <= 0.0 {
+            return Ok(psnr(clean, noisy)?.all);
+        }
+        let denoiser = DenoiserBuilder::new(self.method).sigma(sigma).threads(self.threads).build()?;
+        Ok(psnr(clean, &denoiser.denoise(noisy)?)?.all)
+    }
 }
 
 fn pictures(folder: &Path) -> std::io::Result<Vec<PathBuf>> {

@@ -14,7 +14,7 @@ use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::{Correlation, Covariance, CovarianceSource, Whitening};
-use crate::noise::{Model, measure};
+use crate::noise::{Model, measure_finite};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -179,7 +179,7 @@ impl Denoiser {
         match &self.spec.noise {
             Noise::Known(model) => Ok(Some(Known::new(model, white))),
             Noise::Auto(estimator) => {
-                let found = measure(frame, alpha, *estimator)?;
+                let found = measure_finite(frame, alpha, *estimator)?;
                 let known = |model| Known { sigma: found.sigma, model, whitening: None };
                 Ok(found.model(white)?.map(known))
             }

@@ -8,6 +8,8 @@ mod plane;
 
 pub use plane::{Plane, PlaneView};
 
+use rayon::prelude::*;
+
 use crate::{Error, Result};
 
 /// An owned picture: one plane (grey) or three (red, green, blue) of equal size.
@@ -185,20 +187,34 @@ impl<'a> FrameView<'a> {
     /// The first NaN or infinity as an error (contract 8: they never spread), and the first sample that would become
     /// one when squares are added up.
     pub fn check_finite(&self) -> Result<()> {
-        for (plane, view) in self.planes.iter().enumerate() {
-            for (y, row) in view.rows().enumerate() {
-                check_samples(row, self.white, |x| (plane, x, y))?;
-            }
+        let (width, height) = (self.width(), self.height());
+        // Bands of some hundred thousand samples: it is memory that takes the time.
+        let band = (BAND / width.max(1)).max(1);
+        let bands: Vec<(usize, usize)> =
+            (0..self.channels()).flat_map(|p| (0..height).step_by(band).map(move |y| (p, y))).collect();
+        let check = |&(plane, from): &(usize, usize)| {
+            (from..height.min(from + band))
+                .try_for_each(|y| check_samples(self.planes[plane].row(y), self.white, |x| (plane, x, y)))
+        };
+        if bands.len() < 2 {
+            return bands.iter().try_for_each(check);
         }
-        Ok(())
+        // The first in order, whatever thread comes first.
+        bands.par_iter().map(check).find_first(Result::is_err).unwrap_or(Ok(()))
     }
 }
+
+/// Samples that a thread looks at before it asks for more.
+const BAND: usize = 1 << 18;
 
 /// White is between one in this number and this number.
 const WHITE: f32 = 1e15;
 
 /// Samples are at most so many times white. The filters add up squares of some hundred samples on a scale of 255.
 const TIMES: f32 = 1e12;
+
+/// Samples that are checked at once.
+const CHUNK: usize = 1024;
 
 /// Refuses white levels that squares of samples would overflow or vanish with.
 pub(crate) fn check_white(white: f32) -> Result<()> {
@@ -220,8 +236,11 @@ pub(crate) fn check_samples(
     place: impl Fn(usize) -> (usize, usize, usize),
 ) -> Result<()> {
     let limit = (white * TIMES).min(WHITE * 10.0);
-    // One comparison for both: NaN is not within the limit either.
-    let Some(i) = samples.iter().position(|v| !(-limit..=limit).contains(v)) else { return Ok(()) };
+    // One comparison for both: NaN is not within the limit either. Whole chunks first, without a branch for every sample.
+    let is_fine = |v: &f32| v.abs() <= limit;
+    let bad = |chunk: &[f32]| !chunk.iter().fold(true, |fine, v| fine & is_fine(v));
+    let Some(chunk) = samples.chunks(CHUNK).position(bad) else { return Ok(()) };
+    let Some(i) = (chunk * CHUNK..samples.len()).find(|i| !is_fine(&samples[*i])) else { return Ok(()) };
     let ((plane, x, y), value) = (place(i), samples[i]);
     Err(if value.is_finite() {
         Error::Huge { plane, x, y, value, white }

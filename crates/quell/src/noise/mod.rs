@@ -14,6 +14,7 @@ mod unclip;
 pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
 pub use curve::Curve;
+pub(crate) use estimate::measure_finite;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use model::{Model, Origin};
 pub use region::measure_region;

@@ -1,6 +1,8 @@
 //! The quietest blocks of every brightness. Noise is told from texture by how alike they are: blocks of noise differ by
 //! chance alone, blocks of texture by what is in the picture.
 
+use rayon::prelude::*;
+
 use super::blocks::{BANDS, Block};
 
 /// Bins of brightness, with equally many blocks: noise of cameras depends on it.
@@ -51,7 +53,7 @@ pub(super) fn bins(mut blocks: Vec<Block>) -> Bins {
         return Bins::default();
     }
     // Stable: the same picture always has the same order.
-    blocks.sort_by(|a, b| a.brightness.total_cmp(&b.brightness));
+    blocks.par_sort_by(|a, b| a.brightness.total_cmp(&b.brightness));
     let brightness: Vec<f32> = blocks.iter().map(|b| b.brightness).collect();
     let edge = |k: usize| quantile(&brightness, k as f64 / BINS as f64);
     let bin = |k: usize| {
@@ -59,12 +61,16 @@ pub(super) fn bins(mut blocks: Vec<Block>) -> Bins {
         let end = blocks.partition_point(|b| f64::from(b.brightness) <= edge(k + 1));
         (end >= first + FEWEST).then(|| quietest(&blocks[first..end]))
     };
-    let detail = [1, 2].map(|band| {
+    let detail = |band: usize| {
         let mut energy: Vec<f32> = blocks.iter().map(|b| b.energy[0][band]).collect();
-        energy.sort_unstable_by(f32::total_cmp);
+        energy.par_sort_unstable_by(f32::total_cmp);
         quantile(&energy, DETAILED)
-    });
-    Bins { list: (0..BINS).filter_map(bin).collect(), detail }
+    };
+    let (list, detail) = rayon::join(
+        || (0..BINS).into_par_iter().filter_map(bin).collect(),
+        || rayon::join(|| detail(1), || detail(2)),
+    );
+    Bins { list, detail: detail.into() }
 }
 
 /// The value that a share of the sorted values is below.

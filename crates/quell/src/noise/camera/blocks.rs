@@ -84,10 +84,10 @@ fn look(planes: &[PlaneView<'_>], white: f32, cosines: &Cosines, x: usize, y: us
     } else {
         to_opponents(&mut channels);
     }
-    let mean = centre(&mut channels[0]);
+    let [mean, ..] = centre(&mut channels, 1);
+    centre(&mut channels, planes.len());
     let mut energy = [[0.0; BANDS.len()]; 3];
-    for (energy, channel) in energy.iter_mut().zip(&mut channels).take(planes.len()) {
-        centre(channel);
+    for (energy, channel) in energy.iter_mut().zip(&channels).take(planes.len()) {
         *energy = bands(&cosines.transform(channel));
     }
     let count = clipped.as_flattened().iter().filter(|end| **end).count();
@@ -109,12 +109,23 @@ fn to_opponents([red, green, blue]: &mut [Samples; 3]) {
     }
 }
 
-/// Takes the mean away, which would cost the small coefficients their digits.
-fn centre(samples: &mut Samples) -> f32 {
-    let all = samples.as_flattened_mut();
-    let mean = all.iter().sum::<f32>() / all.len() as f32;
-    all.iter_mut().for_each(|v| *v -= mean);
-    mean
+/// Takes the means of the first channels away, which would cost the small coefficients their digits. Channels are added up
+/// side by side: one addition does not wait for the other.
+fn centre(channels: &mut [Samples; 3], count: usize) -> [f32; 3] {
+    let mut sums = [0.0_f32; 3];
+    let [a, b, c] = [0, 1, 2].map(|i| channels[i].as_flattened());
+    if count == 1 {
+        sums[0] = a.iter().sum();
+    } else {
+        for ((a, b), c) in a.iter().zip(b).zip(c) {
+            sums = [sums[0] + a, sums[1] + b, sums[2] + c];
+        }
+    }
+    let means = sums.map(|sum| sum / (SIDE * SIDE) as f32);
+    for (channel, mean) in channels.iter_mut().zip(means).take(count) {
+        channel.as_flattened_mut().iter_mut().for_each(|v| *v -= mean);
+    }
+    means
 }
 
 /// Mean energy of the coefficients of every band.
@@ -131,11 +142,24 @@ fn bands(c: &Samples) -> [f32; BANDS.len()] {
 
 fn evenness(samples: &Samples) -> f32 {
     const SIDES: usize = SIDE / PART;
+    const COUNT: f32 = (PART * PART) as f32;
+    // Parts side by side: each in the order of its samples, none waits for another.
+    fn over_parts(samples: &Samples, f: impl Fn(f32, usize) -> f32) -> [f32; SIDES * SIDES] {
+        let mut sums = [0.0_f32; SIDES * SIDES];
+        for (y, row) in samples.iter().enumerate() {
+            for k in 0..PART {
+                for j in 0..SIDES {
+                    let part = y / PART * SIDES + j;
+                    sums[part] += f(row[PART * j + k], part);
+                }
+            }
+        }
+        sums
+    }
+    let means = over_parts(samples, |v, _| v).map(|sum| sum / COUNT);
+    let squares = over_parts(samples, |v, part| (v - means[part]).powi(2));
     let (mut sum, mut logs) = (0.0, 0.0);
-    for (top, left) in (0..SIDES).flat_map(|i| (0..SIDES).map(move |j| (PART * i, PART * j))) {
-        let part = || samples[top..top + PART].iter().flat_map(|row| &row[left..left + PART]);
-        let mean = part().sum::<f32>() / (PART * PART) as f32;
-        let variance = part().map(|v| (v - mean).powi(2)).sum::<f32>() / (PART * PART) as f32 + ROUNDED;
+    for variance in squares.map(|s| s / COUNT + ROUNDED) {
         sum += variance;
         logs += variance.ln();
     }

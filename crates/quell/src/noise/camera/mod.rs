@@ -12,6 +12,8 @@ mod decision;
 #[cfg(test)]
 mod tests;
 
+use rayon::prelude::*;
+
 use super::estimate::seen;
 use crate::{FrameView, Plane, PlaneView, Result};
 
@@ -90,7 +92,7 @@ pub(super) fn spectra(channels: &[Plane]) -> Option<[[f32; 5]; 3]> {
 
 fn has_equal_planes(frame: &FrameView<'_>) -> bool {
     let (first, others) = (&frame.planes()[0], &frame.planes()[1..]);
-    (0..frame.height()).all(|y| others.iter().all(|p| p.row(y) == first.row(y)))
+    (0..frame.height()).into_par_iter().all(|y| others.iter().all(|p| p.row(y) == first.row(y)))
 }
 
 impl CameraNoise {

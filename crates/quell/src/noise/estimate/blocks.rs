@@ -1,5 +1,7 @@
 //! 8 x 8 blocks of a picture: where they are taken, and what becomes of them.
 
+use rayon::prelude::*;
+
 use super::judge::{Content, Judge};
 use crate::PlaneView;
 
@@ -74,6 +76,56 @@ pub(super) fn survey<T>(
         }
         if judge.filled || !blocks.mostly_flat() {
             return (taken, blocks);
+        }
+        judge.filled = true;
+    }
+}
+
+/// What was taken of blocks.
+pub(super) struct Taken<T> {
+    /// Of the usable ones, in the order of their corners.
+    pub(super) list: Vec<T>,
+    pub(super) blocks: Blocks,
+    /// Whether any of these has samples at the lower and the upper end of the range.
+    pub(super) ends: [bool; 2],
+}
+
+/// Blocks that a thread looks at before it asks for more.
+const PART: usize = 1024;
+
+/// As [`survey`], one value of each usable block, by all threads: each looks at a part of the corners.
+pub(super) fn survey_each<T: Send>(
+    plane: &PlaneView<'_>,
+    judge: &mut Judge<'_>,
+    corners: &[Corner],
+    take: impl Fn(Corner, &Block) -> T + Sync,
+) -> Taken<T> {
+    loop {
+        let known: &Judge<'_> = judge;
+        let part = |corners: &[Corner]| {
+            let (mut list, mut blocks, mut ends) =
+                (Vec::with_capacity(corners.len()), Blocks::default(), [false; 2]);
+            for &corner in corners {
+                let block = load(plane, corner);
+                let content = known.content(corner, &block);
+                blocks.count(content);
+                if let Content::Usable { black, white } = content {
+                    list.push(take(corner, &block));
+                    ends = [ends[0] || black > 0, ends[1] || white > 0];
+                }
+            }
+            Taken { list, blocks, ends }
+        };
+        let parts: Vec<Taken<T>> = corners.par_chunks(PART).map(part).collect();
+        let mut all =
+            Taken { list: Vec::with_capacity(corners.len()), blocks: Blocks::default(), ends: [false; 2] };
+        for part in parts {
+            all.list.extend(part.list);
+            all.blocks += part.blocks;
+            all.ends = [all.ends[0] || part.ends[0], all.ends[1] || part.ends[1]];
+        }
+        if judge.filled || !all.blocks.mostly_flat() {
+            return all;
         }
         judge.filled = true;
     }

@@ -12,6 +12,11 @@
 //! - Blocks too near to black or white are left out where the picture has clipped samples, by their mean, which
 //!   (unlike the number of clipped samples) does not prefer the blocks with less noise.
 //! - Blocks lie on a grid, at most [`LIMIT`] of them.
+//! - The same is done for blocks of similar brightness. White noise is alike at every brightness; grain that a picture
+//!   has of its own is not. Where some brightnesses have less noise than all together, and more than chance explains,
+//!   they are right (worst error over photographs with noise of deviation 5: 8 % instead of 17 %).
+
+use rayon::prelude::*;
 
 use super::blocks::{self, Block, Blocks, Corner, SIDE};
 use super::judge::Judge;
@@ -24,11 +29,18 @@ const CUT: usize = 9;
 /// Number of low and of high frequencies.
 const LOWS: f32 = 42.0;
 const HIGHS: usize = 21;
-/// The first set of quiet blocks: this share of all, but not fewer than `FEWEST`.
-const SHARE: f64 = 0.005;
+/// Fewer blocks than this tell nothing.
 const FEWEST: usize = 32;
-/// Blocks that are enough: the estimate's own error is then about 0.3 %.
-const ENOUGH: usize = 4096;
+/// Of all blocks. 4096 are enough: the estimate's own error is then about 0.3 %.
+const OF_ALL: Sets = Sets { share: 0.005, fewest: FEWEST, enough: 4096 };
+/// Of each of `BINS` bins of brightness with equally many blocks.
+const OF_BIN: Sets = Sets { share: 0.04, fewest: 64, enough: 2048 };
+const BINS: usize = 8;
+/// Standard errors by which a bin has to differ.
+const DIFFERS: f64 = 1.25;
+/// The quietest bins do not count for less than this part of the variance found of all blocks: noise that depends so much
+/// on brightness is not to be filtered for its weakest place.
+const LEAST: f64 = 0.75;
 /// Relative standard error of the variance found from one block: `sqrt(2 / 21)`, times 1.25 for the median.
 const STANDARD_ERROR: f64 = 0.39;
 /// Blocks that share samples tell less: where every position has a block, the variance of the result is that of
@@ -41,6 +53,15 @@ const RARE: usize = 512;
 const EDGES: f64 = 4.0;
 /// Distance of a block's mean to black or white, in deviations of the noise, from which clipping is negligible.
 const MARGIN: f64 = 2.0;
+
+/// How many of the quietest blocks are taken.
+struct Sets {
+    /// The first set: this share, but not fewer than `fewest`.
+    share: f64,
+    fewest: usize,
+    /// No set that is twice as large is tried.
+    enough: usize,
+}
 
 /// A block that may be chosen.
 struct Candidate {
@@ -55,39 +76,88 @@ pub(super) fn variance(plane: &PlaneView<'_>, judge: &mut Judge<'_>, limit: usiz
     let corners = blocks::corners(plane, 1, limit);
     let pixels = (plane.width() * plane.height()) as f64;
     let independent = (pixels / corners.len() as f64 / OVERLAP).min(1.0);
-    let start = || (Vec::with_capacity(corners.len()), [0; 2]);
-    let take = |(candidates, ends): &mut (Vec<Candidate>, [u32; 2]), corner, block: &Block, at: [u32; 2]| {
+    let take = |corner, block: &Block| {
         let (low, mean) = low_frequencies(&transform(block));
-        candidates.push(Candidate { corner, low, mean });
-        *ends = [ends[0] + at[0], ends[1] + at[1]];
+        Candidate { corner, low, mean }
     };
-    let ((mut candidates, [blacks, whites]), blocks) = blocks::survey(plane, judge, &corners, start, take);
+    let taken = blocks::survey_each(plane, judge, &corners, take);
+    let (mut candidates, blocks, [black, white]) = (taken.list, taken.blocks, taken.ends);
     if judge.filled && candidates.len() < corners.len() / RARE {
         return (Some(0.0), blocks);
     }
     if candidates.len() < FEWEST {
         return (judge.filled.then_some(0.0), blocks);
     }
-    let mut found = quiet(plane, &mut candidates, independent);
-    if blacks + whites > 0 {
+    let mut found = quiet(plane, &mut candidates, independent, &OF_ALL);
+    let mut inside = candidates.len();
+    if black || white {
         // The first estimate tells how far from the ends of the range to stay, the second corrects it.
         for _ in 0..2 {
             let margin = (MARGIN * found.variance.sqrt()) as f32;
-            let lowest = if blacks > 0 { judge.low + margin } else { f32::NEG_INFINITY };
-            let highest = if whites > 0 { judge.high - margin } else { f32::INFINITY };
-            let inside = |c: &Candidate| c.mean >= lowest && c.mean <= highest;
-            let end = partition(&mut candidates, inside);
+            let lowest = if black { judge.low + margin } else { f32::NEG_INFINITY };
+            let highest = if white { judge.high - margin } else { f32::INFINITY };
+            let end = partition(&mut candidates, |c| c.mean >= lowest && c.mean <= highest);
             if end < FEWEST {
                 break;
             }
-            found = quiet(plane, &mut candidates[..end], independent);
+            inside = end;
+            found = quiet(plane, &mut candidates[..end], independent, &OF_ALL);
         }
     }
     // What is drawn is mostly filled, and its edges are louder in the low frequencies than in the high ones.
     if judge.filled && found.low > EDGES * found.variance {
         return (Some(0.0), blocks);
     }
-    (Some(found.variance), blocks)
+    (Some(of_quietest_brightness(plane, &mut candidates[..inside], independent, found.variance)), blocks)
+}
+
+/// The variance at the brightnesses that have the least, if that is surely less than `all`, what all blocks have.
+fn of_quietest_brightness(
+    plane: &PlaneView<'_>,
+    candidates: &mut [Candidate],
+    independent: f64,
+    all: f64,
+) -> f64 {
+    if candidates.len() < BINS * OF_BIN.fewest {
+        return all;
+    }
+    let bins = by_brightness(candidates);
+    let bins: Vec<Quiet> = bins.into_par_iter().map(|bin| quiet(plane, bin, independent, &OF_BIN)).collect();
+    let at_most = |bin: &Quiet| bin.variance * (1.0 + DIFFERS * bin.error);
+    let at_least = |bin: &Quiet| bin.variance * (1.0 - DIFFERS * bin.error);
+    let bound = bins.iter().map(at_most).fold(f64::INFINITY, f64::min);
+    if bound >= all {
+        return all;
+    }
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for bin in bins.iter().filter(|bin| at_least(bin) <= bound) {
+        let weight = bin.error.powi(-2);
+        sum += weight * bin.variance;
+        weights += weight;
+    }
+    (sum / weights).clamp(LEAST * all, all)
+}
+
+/// Bins of brightness, from dark to bright.
+fn by_brightness(candidates: &mut [Candidate]) -> Vec<&mut [Candidate]> {
+    let by_mean = |a: &Candidate, b: &Candidate| a.mean.total_cmp(&b.mean).then(a.corner.cmp(&b.corner));
+    let mut bins = vec![candidates];
+    while bins.len() < BINS {
+        let halve = |bin: &'_ mut [Candidate]| -> usize {
+            let half = bin.len() / 2;
+            bin.select_nth_unstable_by(half, by_mean);
+            half
+        };
+        bins = bins
+            .into_iter()
+            .flat_map(|bin| {
+                let half = halve(bin);
+                let (darker, brighter) = bin.split_at_mut(half);
+                [darker, brighter]
+            })
+            .collect();
+    }
+    bins
 }
 
 /// Moves the elements that pass to the front, and returns how many they are.
@@ -109,17 +179,19 @@ struct Quiet {
     variance: f64,
     /// Mean energy of the low ones.
     low: f64,
+    /// Relative standard error of the variance.
+    error: f64,
 }
 
 /// Measures the quietest candidates, as many of them as agree. Reorders them. `independent`: how many independent blocks
 /// one of them is worth.
-fn quiet(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64) -> Quiet {
+fn quiet(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64, sets: &Sets) -> Quiet {
     let n = candidates.len();
     let mut sums = [[0.0; SIDE]; SIDE];
-    let mut count = ((n as f64 * SHARE) as usize).max(FEWEST).min(n);
+    let mut count = ((n as f64 * sets.share) as usize).max(sets.fewest).min(n);
     let mut done = 0;
     let mut lows = 0.0;
-    let mut found = Quiet { variance: 0.0, low: 0.0 };
+    let mut found = Quiet { variance: 0.0, low: 0.0, error: 0.0 };
     // More blocks may not raise the estimate by more than one standard error of any smaller set.
     let mut bound = f64::INFINITY;
     loop {
@@ -135,11 +207,12 @@ fn quiet(plane: &PlaneView<'_>, candidates: &mut [Candidate], independent: f64) 
             return found;
         }
         let variance = wider;
-        found = Quiet { variance, low: lows / count as f64 };
-        bound = f64::min(bound, variance * (1.0 + STANDARD_ERROR / (count as f64 * independent).sqrt()));
+        let error = STANDARD_ERROR / (count as f64 * independent).sqrt();
+        found = Quiet { variance, low: lows / count as f64, error };
+        bound = f64::min(bound, variance * (1.0 + error));
         // About half of the blocks of pure noise are quieter than the noise is on average; louder ones than
         // that would only bring texture.
-        if count == n || count >= ENOUGH || loudest > variance {
+        if count == n || count >= sets.enough || loudest > variance {
             return found;
         }
         done = count;
@@ -266,6 +339,36 @@ mod tests {
             highs += i32::from(high_frequencies(&unit(i, j)).any(|v| v > 0.0));
         }
         assert_eq!((lows, highs), (LOWS as i32, HIGHS as i32));
+    }
+
+    #[test]
+    fn bins_go_from_dark_to_bright() {
+        let candidate = |i: u32| Candidate { corner: (i, 0), low: 0.0, mean: (i * 37 % 101) as f32 };
+        let mut candidates: Vec<Candidate> = (0..1003).map(candidate).collect();
+        let bins = by_brightness(&mut candidates);
+        assert_eq!(bins.iter().map(|bin| bin.len()).sum::<usize>(), 1003);
+        assert!(bins.len() == BINS && bins.iter().all(|bin| (125..=126).contains(&bin.len())));
+        let end = |bin: &[Candidate], f: fn(f32, f32) -> f32| bin.iter().map(|c| c.mean).reduce(f).unwrap();
+        assert!(bins.windows(2).all(|pair| end(pair[0], f32::max) <= end(pair[1], f32::min)));
+    }
+
+    #[test]
+    fn grain_of_some_brightnesses_is_not_taken_for_noise() {
+        use crate::noise::add_gaussian;
+        use crate::{Frame, Plane};
+        // Noise of 5 everywhere, and grain of 3 wherever it is not dark.
+        let ramp =
+            Plane::from_vec(256, 256, (0..65536).map(|i| 40.0 + (i % 256) as f32 * 0.6).collect()).unwrap();
+        let clean = Frame::grey(ramp, 255.0).unwrap();
+        let grain = add_gaussian(&clean, 3.0, 1).unwrap();
+        let samples = clean.planes()[0].as_slice().iter().zip(grain.planes()[0].as_slice());
+        let grainy = samples.map(|(v, g)| if *v < 80.0 { *v } else { *g }).collect();
+        let grainy = Frame::grey(Plane::from_vec(256, 256, grainy).unwrap(), 255.0).unwrap();
+        let noisy = add_gaussian(&grainy, 5.0, 2).unwrap();
+        let plane = noisy.planes()[0].view();
+        let (found, _) = variance(&plane, &mut Judge::new(&plane, 255.0, None), LIMIT);
+        let found = found.unwrap().sqrt();
+        assert!((found / 5.0 - 1.0).abs() < 0.04, "{found}");
     }
 
     #[test]

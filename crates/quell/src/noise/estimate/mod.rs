@@ -12,6 +12,7 @@ mod judge;
 mod mad;
 mod pca;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 pub use blocks::Blocks;
@@ -155,11 +156,22 @@ pub fn estimate(frame: &FrameView<'_>, estimator: Estimator) -> Result<f32> {
 /// ```
 pub fn measure(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>, estimator: Estimator) -> Result<Found> {
     frame.check_finite()?;
+    measure_finite(frame, alpha, estimator)
+}
+
+/// The same of samples that are known to be finite.
+pub(crate) fn measure_finite(
+    frame: &FrameView<'_>,
+    alpha: Option<&PlaneView<'_>>,
+    estimator: Estimator,
+) -> Result<Found> {
     // Estimators take some of the samples, or half-size copies.
     check_planes(1, frame.width(), frame.height())?;
     let alpha = alpha.map(|a| seen(frame, a)).transpose()?.flatten();
-    let white = white_noise(frame, alpha, estimator.of_white_noise());
-    let camera = if estimator == Estimator::Auto { camera::find(frame, alpha.as_ref()) } else { None };
+    let (white, camera) = rayon::join(
+        || white_noise(frame, alpha, estimator.of_white_noise()),
+        || if estimator == Estimator::Auto { camera::find(frame, alpha.as_ref()) } else { None },
+    );
     // In doubt the level of a camera's noise is low; white noise is then the more there is.
     Ok(match camera.filter(|camera| camera.sigma > white.sigma) {
         Some(camera) => Found { sigma: camera.sigma, camera: Some(camera), ..white },
@@ -222,7 +234,7 @@ impl<'a> Survey<'a> {
             let judge = Judge::new(&plane, white, alpha);
             (plane, judge)
         };
-        Self { planes: planes.into_iter().map(judged).collect(), blocks: Blocks::default() }
+        Self { planes: planes.into_par_iter().map(judged).collect(), blocks: Blocks::default() }
     }
 
     /// The coarsest step between values.
@@ -236,16 +248,20 @@ impl<'a> Survey<'a> {
             return Some(self.median_deviation());
         }
         let channels = self.planes.len();
-        let mut found = Vec::new();
-        for (plane, judge) in &mut self.planes {
+        let look = |(plane, judge): &mut (PlaneView<'_>, Judge<'_>)| {
             let (variance, blocks) = match estimator {
                 Estimator::Pca => pca::variance(plane, judge, pca::LIMIT / channels),
                 _ => dct::variance(plane, judge, dct::LIMIT / channels),
             };
-            self.blocks += blocks;
             let drawn = estimator == Estimator::Pca && is_drawn(plane, judge, channels);
-            found.extend(if drawn { Some(0.0) } else { variance });
-        }
+            (if drawn { Some(0.0) } else { variance }, blocks)
+        };
+        let looks: Vec<_> = self.planes.par_iter_mut().map(look).collect();
+        self.blocks = looks.iter().fold(self.blocks, |mut sum, (_, blocks)| {
+            sum += *blocks;
+            sum
+        });
+        let found: Vec<f64> = looks.into_iter().filter_map(|(variance, _)| variance).collect();
         let mean = found.iter().sum::<f64>() / found.len() as f64;
         (!found.is_empty()).then(|| mean.sqrt() as f32)
     }

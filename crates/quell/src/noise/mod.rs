@@ -11,7 +11,7 @@ mod unclip;
 
 pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
-pub use curve::Curve;
+pub use curve::{Curve, CurveFound, CurvePoint, Rectangle, RegionNoise, estimate_curve, measured_on};
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::lane::{Lane, lanes};
 use super::noise::{ClipNoise, Watch};
-use super::{VideoFormat, VideoFrame};
+use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::Denoiser;
 use crate::device::SampleBuffer;
 use crate::{Control, Error, Result};
@@ -72,6 +72,12 @@ impl Denoiser {
     /// The same for a clip whose noise was told by some of its frames before ([`clip_noise`](Self::clip_noise)).
     pub fn stream_with_noise(&self, noise: ClipNoise, control: Control) -> Result<Stream> {
         let format = noise.format;
+        if self.spec.curve.is_some() && !matches!(format.layout, Layout::Mono | Layout::Rgb) {
+            return Err(Error::Unsupported(format!(
+                "noise that depends on brightness needs grey or RGB video, this is {}",
+                format.layout.name()
+            )));
+        }
         let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let given = noise.frames() > 0

@@ -4,6 +4,7 @@
 //! look at a bounded number of places, the same for the same size, so that large pictures cost little more than
 //! small ones and the result never depends on threads or chance.
 
+pub(super) mod bands;
 mod blocks;
 mod coarse;
 mod dct;
@@ -174,6 +175,11 @@ fn white_noise(frame: &FrameView<'_>, alpha: Option<PlaneView<'_>>, estimator: E
     let step = survey.step() * scale * scale;
     let floor = (WHOLE * step).max(SEEN * (high - low).min(frame.white()));
     Found { sigma, floor, blocks: survey.blocks, camera: None }
+}
+
+/// Where the samples of a plane are cut off.
+pub(super) fn flat_ends(plane: &PlaneView<'_>, white: f32) -> (f32, f32) {
+    judge::ends(plane, white)
 }
 
 /// An alpha channel that tells something.

@@ -91,6 +91,7 @@ impl EngineArgs {
                 .help("Filter luma as for F times its noise; 0 leaves it alone [default: 1]"),
             option("chroma", "F")
                 .value_parser(not_negative)
+                .hide_short_help(true)
                 .help("Filter colour as for F times its noise; 0 leaves it alone [default: 1]"),
             option("detail", "F")
                 .value_parser(share)

@@ -13,7 +13,7 @@ mod unclip;
 
 pub use camera::{CameraNoise, camera};
 pub use clipping::Clipping;
-pub use curve::Curve;
+pub use curve::{Curve, CurveFound, CurvePoint, estimate_curve};
 pub(crate) use estimate::measure_finite;
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use model::{Model, Origin};

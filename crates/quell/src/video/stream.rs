@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use super::lane::{Lane, lanes};
 use super::noise::ClipNoise;
 use super::watch::Watch;
-use super::{VideoFormat, VideoFrame};
+use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::Denoiser;
 use crate::device::SampleBuffer;
+use crate::noise::Model;
 use crate::{Control, Error, Result};
 
 /// A video on its way through a denoiser. Frames come out in the order they went in, [`latency`](Self::latency) frames
@@ -73,6 +74,13 @@ impl Denoiser {
     /// The same for a clip whose noise was told by some of its frames before ([`clip_noise`](Self::clip_noise)).
     pub fn stream_with_noise(&self, noise: ClipNoise, control: Control) -> Result<Stream> {
         let format = noise.format;
+        let curve = self.spec.noise.known().and_then(Model::brightness);
+        if curve.is_some() && !matches!(format.layout, Layout::Mono | Layout::Rgb) {
+            return Err(Error::Unsupported(format!(
+                "noise that depends on brightness needs grey or RGB video, this is {}",
+                format.layout.name()
+            )));
+        }
         let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let source = if self.spec.noise.known().is_some() || !self.spec.correlation.is_none() {

@@ -18,6 +18,8 @@ pub(super) struct Anscombe {
     b: f32,
     /// Scale of the result: the root has noise of deviation 1.
     sigma: f32,
+    /// The scale on which white stays white.
+    natural: f32,
     /// What is below the root at 0.
     under: f32,
     /// The root of it, 0 if that is below 0.
@@ -30,13 +32,19 @@ pub(super) struct Anscombe {
 impl Anscombe {
     /// `b` is more than `-127 a`, and `a` is more than a trifle of it.
     pub(super) fn new(a: f32, b: f32) -> Self {
+        Self::with_sigma(a, b, None)
+    }
+
+    /// The same with this deviation on the transformed scale.
+    pub(super) fn with_sigma(a: f32, b: f32, sigma: Option<f32>) -> Self {
         let (gain, floor) = (f64::from(a), f64::from(b));
         // A floor below 0 is a pedestal, and no Gaussian noise.
         let (black, spread) = if floor < 0.0 { (-floor / gain, 0.0) } else { (0.0, floor.sqrt() / gain) };
         let under = 0.375 * gain * gain + floor;
         let root = under.max(0.0).sqrt();
         let span = 2.0 / gain * ((gain * f64::from(WHITE) + under).sqrt() - root);
-        let sigma = (f64::from(WHITE) / span).min(STRONGEST);
+        let natural = f64::from(WHITE) / span;
+        let sigma = sigma.map_or(natural.min(STRONGEST), f64::from);
         // Means of the root over a grid that is even in the root, from black.
         let mean = Mean::new(spread);
         let (first, last) =
@@ -53,6 +61,7 @@ impl Anscombe {
             a,
             b,
             sigma: sigma as f32,
+            natural: natural as f32,
             under: under as f32,
             root: root as f32,
             least: (-under / gain) as f32,
@@ -70,6 +79,11 @@ impl Anscombe {
 
     pub(super) fn sigma(&self) -> f32 {
         self.sigma
+    }
+
+    /// The deviation on the scale on which white stays white: large, where there are few photons.
+    pub(super) fn natural(&self) -> f32 {
+        self.natural
     }
 
     /// `sigma * (2/a) * (sqrt(max(a z + under, 0)) - root)`.

@@ -74,8 +74,7 @@ struct Candidate {
 /// Variance of the noise of a plane; `None` if it has too few usable blocks to tell. `limit`: the most to look at.
 pub(super) fn variance(plane: &PlaneView<'_>, judge: &mut Judge<'_>, limit: usize) -> (Option<f64>, Blocks) {
     let corners = blocks::corners(plane, 1, limit);
-    let pixels = (plane.width() * plane.height()) as f64;
-    let independent = (pixels / corners.len() as f64 / OVERLAP).min(1.0);
+    let independent = independent((plane.width() * plane.height()) as f64, corners.len());
     let take = |corner, block: &Block| {
         let (low, mean) = low_frequencies(&transform(block));
         Candidate { corner, low, mean }
@@ -158,6 +157,19 @@ fn by_brightness(candidates: &mut [Candidate]) -> Vec<&mut [Candidate]> {
             .collect();
     }
     bins
+}
+
+/// How many independent blocks each of so many in a picture is worth.
+pub(super) fn independent(pixels: f64, blocks: usize) -> f64 {
+    (pixels / blocks as f64 / OVERLAP).min(1.0)
+}
+
+/// Mean energy of a low and of a high frequency, and the mean.
+pub(super) fn energies(block: &Block) -> (f32, f32, f32) {
+    let transformed = transform(block);
+    let (low, mean) = low_frequencies(&transformed);
+    let high = high_frequencies(&transformed).map(|v| v * v).sum::<f32>() / HIGHS as f32;
+    (low, high, mean)
 }
 
 /// Moves the elements that pass to the front, and returns how many they are.

@@ -122,7 +122,7 @@ fn has_filled_part(block: &Block) -> bool {
 }
 
 /// Where samples are cut off.
-fn ends(plane: &PlaneView<'_>, white: f32) -> (f32, f32) {
+pub(super) fn ends(plane: &PlaneView<'_>, white: f32) -> (f32, f32) {
     let skip = (plane.width() * plane.height()).div_ceil(ENDS);
     let rows = || (0..plane.height()).step_by(skip).map(|y| plane.row(y));
     let count = |value: f32| rows().map(|r| r.iter().filter(|v| **v == value).count()).sum::<usize>();
@@ -139,7 +139,7 @@ fn ends(plane: &PlaneView<'_>, white: f32) -> (f32, f32) {
 }
 
 /// The smallest difference between values, of a regular selection of samples; 0 if there is but one value.
-fn step(plane: &PlaneView<'_>) -> f32 {
+pub(super) fn step(plane: &PlaneView<'_>) -> f32 {
     let (w, count) = (plane.width(), plane.width() * plane.height());
     // An odd stride does not fall in step with even widths.
     let stride = (count / STEPS).max(1) | 1;

@@ -4,6 +4,7 @@
 //! look at a bounded number of places, the same for the same size, so that large pictures cost little more than
 //! small ones and the result never depends on threads or chance.
 
+pub(super) mod bands;
 mod blocks;
 mod coarse;
 mod dct;
@@ -19,6 +20,7 @@ pub use blocks::Blocks;
 
 use super::Model;
 use super::camera::{self, CameraNoise};
+use super::curve::{self, Curve};
 use crate::memory::check_planes;
 use crate::{Error, FrameView, Plane, PlaneView, Result};
 use blocks::SIDE;
@@ -100,6 +102,8 @@ pub struct Found {
     pub blocks: Blocks,
     /// What it is like, where it is a camera's.
     pub camera: Option<CameraNoise>,
+    /// How it depends on brightness, where it does; `sigma` is a typical deviation then.
+    pub curve: Option<Curve>,
 }
 
 impl Found {
@@ -115,9 +119,10 @@ impl Found {
             return Ok(None);
         }
         let unit = 255.0 / white;
-        Ok(Some(match &self.camera {
-            Some(camera) => Model::camera(camera.clone().scaled(unit, 1.0))?,
-            None => Model::white(sigma * unit)?,
+        Ok(Some(match (&self.camera, &self.curve) {
+            (Some(camera), _) => Model::camera(camera.clone().scaled(unit, 1.0))?,
+            (None, Some(curve)) => Model::curve(curve.clone()),
+            (None, None) => Model::white(sigma * unit)?,
         }))
     }
 }
@@ -173,8 +178,19 @@ pub(crate) fn measure_finite(
         || if estimator == Estimator::Auto { camera::find(frame, alpha.as_ref()) } else { None },
     );
     // In doubt the level of a camera's noise is low; white noise is then the more there is.
-    Ok(match camera.filter(|camera| camera.sigma > white.sigma) {
-        Some(camera) => Found { sigma: camera.sigma, camera: Some(camera), ..white },
+    if let Some(camera) = camera.filter(|camera| camera.sigma > white.sigma) {
+        return Ok(Found { sigma: camera.sigma, camera: Some(camera), ..white });
+    }
+    // Pictures of 8 bits are developed, and stabilising those loses (docs/noise-model.md).
+    let linear = estimator == Estimator::Auto && frame.white() != 255.0 && white.worth_removing() > 0.0;
+    if !linear && estimator != Estimator::Poisson {
+        return Ok(white);
+    }
+    Ok(match curve::find(frame, alpha).filter(|found| found.dependent) {
+        Some(found) => {
+            let sigma = found.curve.typical() * frame.white() / 255.0;
+            Found { sigma, curve: Some(found.curve), ..white }
+        }
         None => white,
     })
 }
@@ -203,7 +219,7 @@ fn white_noise(frame: &FrameView<'_>, alpha: Option<PlaneView<'_>>, estimator: E
     // Means of 2 x 2 samples have steps of a quarter.
     let step = survey.step() * scale * scale;
     let floor = (WHOLE * step).max(SEEN * (high - low).min(frame.white()));
-    Found { sigma, floor, blocks: survey.blocks, camera: None }
+    Found { sigma, floor, blocks: survey.blocks, camera: None, curve: None }
 }
 
 /// An alpha channel that tells something.

@@ -83,11 +83,11 @@ fn json_tells_names_exactly() {
     let out = f.command(&["noise", "--json"]).arg(&broken).arg(&lines).output().unwrap();
     let text = String::from_utf8(out.stdout).unwrap();
     let rows: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    assert_eq!((&rows[0]["file_bytes"], &rows[7]["file"]), (&"61ff2e70676d".into(), &"a\n\u{1b}.pgm".into()));
+    assert_eq!((&rows[0]["file_bytes"], &rows[8]["file"]), (&"61ff2e70676d".into(), &"a\n\u{1b}.pgm".into()));
     for style in [&["noise"][..], &["noise", "--csv"]] {
         let out = f.command(style).arg(&broken).arg(&lines).output().unwrap();
         let text = String::from_utf8(out.stdout).unwrap();
         assert!(text.contains("a\\n\\x1b.pgm") && text.contains("a\\xff.pgm"), "{text}");
-        assert_eq!(text.lines().count(), 11, "{text}");
+        assert_eq!(text.lines().count(), 13, "{text}");
     }
 }

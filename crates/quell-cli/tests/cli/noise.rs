@@ -267,7 +267,7 @@ fn photo() -> Frame {
 fn noise_of_a_camera_is_found_filtered_and_named() {
     let f = Folder::new("camera");
     f.save("photo.png", &[photo()], SampleType::U8);
-    let run = f.quell(&with(&["photo.png", "--json"])).expect(0).says("(camera noise, grain of ");
+    let run = f.quell(&with(&["photo.png", "--json"])).expect(0).says("camera noise: luma ");
     assert!(!run.err().contains("--estimator"), "{}", run.err());
     let record = &run.json()[0];
     assert_eq!((&record["noise"], &record["made"]), (&"camera".into(), &"filtered".into()), "{record}");

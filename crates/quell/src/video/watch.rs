@@ -111,7 +111,7 @@ struct Scene {
     places: Vec<usize>,
     white: f32,
     last: Vec<f32>,
-    /// The difference of the frames before.
+    /// The difference of the two frames before.
     usual: f32,
 }
 
@@ -135,9 +135,8 @@ impl Scene {
         let sum: f32 = last.iter().zip(&self.last).map(|(a, b)| (a - b).abs()).sum();
         let difference = sum / (self.white * self.places.len().max(1) as f32);
         let cut = difference > CUT + JUMP * self.usual;
-        if !cut {
-            self.usual = difference;
-        }
+        // Behind a cut, too: the frames of a fade are not all the first of a scene.
+        self.usual = difference;
         cut
     }
 }

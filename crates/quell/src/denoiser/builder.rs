@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
-use crate::method::{Method, Params, Plan, Settings, Subject};
+use crate::method::{Front, Method, Mix, Params, Plan, Settings, Subject, Unclip};
 use crate::noise::Estimator;
 use crate::noise::correlated::Correlation;
 use crate::{ColorMode, Device, Error, Result};
@@ -42,6 +42,9 @@ pub struct DenoiserBuilder {
     pub(crate) sigma: Sigma,
     strength: Option<f32>,
     pub(crate) correlation: Correlation,
+    detail: f32,
+    grain: f32,
+    keep_clipping: bool,
     device: Device,
     options: DeviceOptions,
 }
@@ -94,6 +97,35 @@ impl DenoiserBuilder {
     #[must_use]
     pub fn strength(mut self, strength: f32) -> Self {
         self.strength = Some(strength);
+        self
+    }
+
+    /// Gives back what was taken out and is more than noise, such as fine lines: 0 nothing (the default), 1 all of it.
+    ///
+    /// ```
+    /// use quell::{Denoiser, bm3d::Profile};
+    /// assert!(Denoiser::bm3d(Profile::Normal).detail(0.5).grain(0.1).build().is_ok());
+    /// let e = Denoiser::bm3d(Profile::Normal).detail(1.5).build().unwrap_err();
+    /// assert_eq!(e.to_string(), "detail = 1.5: must lie between 0 and 1");
+    /// ```
+    #[must_use]
+    pub fn detail(mut self, detail: f32) -> Self {
+        self.detail = detail;
+        self
+    }
+
+    /// Leaves some of the noise, for pictures that would look too smooth: 0 nothing (the default), 1 all of it.
+    #[must_use]
+    pub fn grain(mut self, grain: f32) -> Self {
+        self.grain = grain;
+        self
+    }
+
+    /// Whether to undo what clipping at black and white did to the mean of strong noise, in pictures where samples pile up
+    /// there as clipped noise does (the default; see [`undo_clipping`](crate::noise::undo_clipping)). Others do not change.
+    #[must_use]
+    pub fn undo_clipping(mut self, undo: bool) -> Self {
+        self.keep_clipping = !undo;
         self
     }
 
@@ -176,6 +208,7 @@ impl DenoiserBuilder {
         if let Some(s) = self.strength {
             check_positive("strength", s)?;
         }
+        self.mix(0.0).check()?;
         if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
                 "method {} takes noise for white: method nlm knows correlated noise",
@@ -193,12 +226,35 @@ impl DenoiserBuilder {
     /// The parameters for a subject, and the plan with all of its sizes.
     pub(crate) fn plan(&self, subject: &Subject) -> Result<(Params, Plan)> {
         let params = self.params(subject.noise255(), subject.planes)?;
-        let plan = params.plan(subject)?;
+        let plan = self.mixed(params.plan(subject)?, subject.sigma);
+        let unclip = match (self.method, plan.front().unclip) {
+            _ if self.keep_clipping || subject.clipped.is_some_and(|ends| !ends.any()) => None,
+            // Frames of video are not looked at one by one.
+            (Method::Bm3d(_) | Method::Nlm(_), _) => {
+                subject.clipped.map(|ends| Unclip { sigma: subject.sigma, ends: Some(ends) })
+            }
+            (_, own) => own,
+        };
+        let plan = plan.with_front(Front { unclip, ..*plan.front() });
         let plan = match subject.coarser() {
             Some(coarser) => plan.with_coarser(self.plan(&coarser)?.1)?,
             None => plan,
         };
         Ok((params, plan))
+    }
+
+    /// The plan with what is mixed into results, where the noise is so strong, in the units of the samples.
+    pub(crate) fn mixed(&self, plan: Plan, sigma: f32) -> Plan {
+        plan.with_front(Front { mix: self.mix(sigma), ..*plan.front() })
+    }
+
+    fn mix(&self, sigma: f32) -> Mix {
+        Mix { detail: self.detail, grain: self.grain, sigma }
+    }
+
+    /// Whether what clipping did is undone.
+    pub(crate) fn undoes_clipping(&self) -> bool {
+        !self.keep_clipping
     }
 
     /// Filter as if the noise were so many times as strong.

@@ -3,7 +3,7 @@
 use super::{Denoiser, Resolved};
 use crate::device::picture;
 use crate::isoline::Map;
-use crate::method::{Front, Plan, Work};
+use crate::method::{Front, Mix, Plan, Work};
 use crate::{Control, Error, Frame, FrameView, Plane, Result};
 
 /// The least noise that maps are made for, of white: a picture without noise has isolines, too.
@@ -50,9 +50,9 @@ impl Denoiser {
         let frame = frame.into();
         let mut noise = self.noise(&frame, None)?;
         noise.sigma = noise.sigma.max(LEAST_NOISE * frame.white());
-        let resolved = self.plan(noise, &self.subject(&frame))?;
+        let resolved = self.plan(noise, self.subject(&frame))?;
         let Work::Isoline(work) = resolved.plan.work() else { return Err(no_isolines()) };
-        let front = Front { unclip: None, ..*resolved.plan.front() };
+        let front = Front { unclip: None, mix: Mix::default(), ..*resolved.plan.front() };
         let plan = Plan::new(Work::Map(work.clone(), map), front);
         let values = picture(&*self.backend, &plan, frame.planes(), &[], &Control::new())?.remove(0);
         Ok(IsolineMap { map, values, resolved })

@@ -14,7 +14,7 @@ use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::Whitening;
-use crate::noise::{CameraNoise, measure};
+use crate::noise::{CameraNoise, Ends, clipped_ends, measure};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// Sizes at which noise of a camera is filtered: it is coarser than white noise.
@@ -133,7 +133,8 @@ impl Denoiser {
         if noise.sigma <= 0.0 {
             return Ok(None);
         }
-        Ok(Some(self.plan(noise, &self.subject(&frame))?))
+        let subject = self.subject_with(&frame, &noise);
+        Ok(Some(self.plan(noise, subject)?))
     }
 
     /// What is to be known of a picture besides its noise.
@@ -144,6 +145,16 @@ impl Denoiser {
             range: if ranged { frame.range() } else { (0.0, frame.white()) },
             ..Subject::new(frame.width(), frame.height(), frame.channels(), frame.white())
         }
+    }
+
+    /// The same, and where this noise was clipped.
+    fn subject_with(&self, frame: &FrameView<'_>, noise: &Noise) -> Subject {
+        let (size, planes) = ((frame.width(), frame.height()), frame.planes());
+        let sample = |plane: usize, i: usize| planes[plane].row(i / size.0)[i % size.0];
+        // What is correlated is not piled up as white noise is.
+        let looks = self.spec.undoes_clipping() && noise.whitening.is_none();
+        let ends = || clipped_ends(size, planes.len(), frame.white(), noise.sigma, sample);
+        Subject { clipped: Some(if looks { ends() } else { Ends::default() }), ..self.subject(frame) }
     }
 
     /// The noise of a picture, as given or as estimated.
@@ -167,13 +178,13 @@ impl Denoiser {
     }
 
     /// Parameters and plan for a picture with this noise.
-    fn plan(&self, noise: Noise, subject: &Subject) -> Result<Resolved> {
+    fn plan(&self, noise: Noise, subject: Subject) -> Result<Resolved> {
         let Noise { sigma, camera, whitening } = noise;
         let subject = &Subject {
             sigma,
             strength: self.spec.strength_factor(),
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
-            ..*subject
+            ..subject
         };
         builder::check_positive("sigma", sigma)?;
         let scales = if camera.is_some() && matches!(self.spec.method, Method::Bm3d(_)) { SCALES } else { 1 };

@@ -9,8 +9,8 @@ pub mod synth;
 mod unclip;
 
 pub use camera::{CameraNoise, camera};
-pub use clipping::Clipping;
+pub use clipping::{Clipping, Ends};
 pub use estimate::{Blocks, Estimator, Found, estimate, measure};
 pub use synth::{add_gaussian, add_poisson_gaussian};
 pub use unclip::undo_clipping;
-pub(crate) use unclip::{REACH as UNCLIP_REACH, Seen, undo_seen_clipping};
+pub(crate) use unclip::{REACH as UNCLIP_REACH, clipped_ends, undo_at};

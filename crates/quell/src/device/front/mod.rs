@@ -4,18 +4,20 @@
 mod colors;
 mod each;
 mod layer;
+mod mix;
 mod pyramid;
 mod scales;
 mod unclip;
 
 use super::Sequence;
-use crate::method::{Front, Plan};
+use crate::method::{Front, Mix, Plan};
 use crate::{ColorMode, Result};
 use colors::Converted;
 use each::Each;
 use layer::{Layer, Layered};
+use mix::Mixed;
 use scales::Scaled;
-use unclip::Unclip;
+use unclip::Unclipped;
 
 /// What the sequences of a device take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +41,11 @@ pub(super) fn open(
 
 fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
     let front = *plan.front();
-    if let Some(sigma) = front.unclip {
-        return layered(Unclip::new(plan, sigma), plan, Front { unclip: None, ..front }, takes, open);
+    if !front.mix.is_none() {
+        return layered(Mixed::new(plan), plan, Front { mix: Mix::default(), ..front }, takes, open);
+    }
+    if let Some(unclip) = front.unclip {
+        return layered(Unclipped::new(plan, unclip), plan, Front { unclip: None, ..front }, takes, open);
     }
     if let Some((fine, rows, coarse)) = plan.scales() {
         let (fine, coarse) = (layers(&fine, takes, open)?, layers(&coarse, takes, open)?);

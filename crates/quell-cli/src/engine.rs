@@ -60,6 +60,9 @@ impl Engine {
         builder = set(builder, args.strength, DenoiserBuilder::strength);
         builder = set(builder, args.luma, DenoiserBuilder::luma);
         builder = set(builder, args.chroma, DenoiserBuilder::chroma);
+        builder = set(builder, args.detail, DenoiserBuilder::detail);
+        builder = set(builder, args.grain, DenoiserBuilder::grain);
+        builder = builder.undo_clipping(!args.keep_clipping);
         if let Some(text) = &args.params_text {
             builder = builder.toml(text.as_str());
         }

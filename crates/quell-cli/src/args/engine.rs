@@ -10,7 +10,7 @@ use quell::{Device, Method};
 
 use super::noise::Given;
 use super::parameters::{self, flag};
-use super::values::{names, not_negative, one, option, parsed, positive, profiles, share, tile};
+use super::values::{names, not_negative, on, one, option, parsed, positive, profiles, share, switch, tile};
 use crate::failure::{Failure, message};
 use crate::report;
 
@@ -37,6 +37,8 @@ pub(crate) struct EngineArgs {
     /// Shares of what was removed that are given back: what has structure, and all of it.
     pub(crate) detail: Option<f32>,
     pub(crate) grain: Option<f32>,
+    /// What clipping did to strong noise is left as it is.
+    pub(crate) keep_clipping: bool,
     /// A file of parameters over the profile.
     pub(crate) params: Option<PathBuf>,
     /// What is in it, read once as well.
@@ -100,6 +102,9 @@ impl EngineArgs {
             option("grain", "F")
                 .value_parser(share)
                 .help("Leave F of the noise, so that nothing looks like wax, 0 to 1 [default: 0]"),
+            switch("keep-clipping")
+                .hide_short_help(true)
+                .help("Do not undo what clipping at black and white did to the mean of strong noise"),
             option("method", "NAME")
                 .value_parser(names(Method::all().into_iter().map(|m| (m.name(), m.help()))))
                 .default_value("bm3d")
@@ -171,6 +176,7 @@ impl EngineArgs {
             chroma: one(m, "chroma"),
             detail: one(m, "detail"),
             grain: one(m, "grain"),
+            keep_clipping: on(m, "keep-clipping"),
             params_text: params.as_deref().map(|path| read_text("--params", path)).transpose()?,
             params,
             sets,

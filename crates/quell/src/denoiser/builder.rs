@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Denoiser;
 use crate::device::{self, Backend, DeviceOptions};
-use crate::method::{Method, Params, Plan, Settings, Subject};
+use crate::method::{Front, Method, Mix, Params, Plan, Settings, Subject, Unclip};
 use crate::noise::correlated::Correlation;
 use crate::noise::{Curve, Estimator, Model};
 use crate::{ColorMode, Device, Error, Result};
@@ -46,6 +46,9 @@ pub struct DenoiserBuilder {
     luma: Option<f32>,
     chroma: Option<f32>,
     pub(crate) correlation: Correlation,
+    detail: f32,
+    grain: f32,
+    keep_clipping: bool,
     device: Device,
     options: DeviceOptions,
 }
@@ -156,6 +159,35 @@ impl DenoiserBuilder {
         self
     }
 
+    /// Gives back what was taken out and is more than noise, such as fine lines: 0 nothing (the default), 1 all of it.
+    ///
+    /// ```
+    /// use quell::{Denoiser, bm3d::Profile};
+    /// assert!(Denoiser::bm3d(Profile::Normal).detail(0.5).grain(0.1).build().is_ok());
+    /// let e = Denoiser::bm3d(Profile::Normal).detail(1.5).build().unwrap_err();
+    /// assert_eq!(e.to_string(), "detail = 1.5: must lie between 0 and 1");
+    /// ```
+    #[must_use]
+    pub fn detail(mut self, detail: f32) -> Self {
+        self.detail = detail;
+        self
+    }
+
+    /// Leaves some of the noise, for pictures that would look too smooth: 0 nothing (the default), 1 all of it.
+    #[must_use]
+    pub fn grain(mut self, grain: f32) -> Self {
+        self.grain = grain;
+        self
+    }
+
+    /// Whether to undo what clipping at black and white did to the mean of strong noise, in pictures where samples pile up
+    /// there as clipped noise does (the default; see [`undo_clipping`](crate::noise::undo_clipping)). Others do not change.
+    #[must_use]
+    pub fn undo_clipping(mut self, undo: bool) -> Self {
+        self.keep_clipping = !undo;
+        self
+    }
+
     /// Sets one parameter of the method by its name ([`Method::parameters`] lists them), over the profile.
     ///
     /// ```
@@ -258,6 +290,7 @@ impl DenoiserBuilder {
                 "noise that depends on brightness is taken for white, not for correlated".into(),
             ));
         }
+        self.mix(0.0).check()?;
         if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
                 "method {} takes noise for white: method nlm knows correlated noise",
@@ -270,6 +303,21 @@ impl DenoiserBuilder {
     /// What profile and settings make of noise of this deviation on the 0..255 scale.
     pub(crate) fn params(&self, sigma: f32, planes: usize) -> Result<Params> {
         self.method.params(&self.settings, sigma, planes)
+    }
+
+    /// The plan with what is mixed into results, where the noise is so strong, in the units of the samples.
+    pub(crate) fn mixed(&self, plan: Plan, sigma: f32) -> Plan {
+        let front = Front { mix: self.mix(sigma), ..plan.front().clone() };
+        plan.with_front(front)
+    }
+
+    fn mix(&self, sigma: f32) -> Mix {
+        Mix { detail: self.detail, grain: self.grain, sigma }
+    }
+
+    /// Whether what clipping did is undone.
+    pub(crate) fn undoes_clipping(&self) -> bool {
+        !self.keep_clipping
     }
 
     /// Filter as if the noise were so many times as strong.
@@ -296,13 +344,30 @@ impl DenoiserBuilder {
 
     /// Parameters and plan for planes of which all is known; `curve`, if their noise depends on brightness.
     pub(crate) fn plan(&self, subject: &Subject, curve: Option<&Arc<Curve>>) -> Result<(Params, Plan)> {
-        let Some(curve) = curve else { return self.sizes(subject) };
+        let Some(curve) = curve else {
+            let (params, plan) = self.sizes(subject)?;
+            let unclip = self.unclip(subject, plan.front().unclip);
+            let front = Front { unclip, ..plan.front().clone() };
+            return Ok((params, self.mixed(plan.with_front(front), subject.sigma)));
+        };
         let (scale, white) = (255.0 / subject.white, subject.white);
         let end = |v: f32| curve.forward(v * scale);
         let range = (end(subject.range.0), end(subject.range.1));
         let (params, plan) =
             self.sizes(&Subject { white: 255.0, range, sigma: curve.sigma(), ..*subject })?;
-        Ok((params, plan.stabilised(curve.clone(), white)))
+        Ok((params, self.mixed(plan.stabilised(curve.clone(), white), subject.sigma)))
+    }
+
+    /// Where clipping is undone; `own` is what the method says.
+    fn unclip(&self, subject: &Subject, own: Option<Unclip>) -> Option<Unclip> {
+        match self.method {
+            _ if self.keep_clipping || subject.clipped.is_some_and(|ends| !ends.any()) => None,
+            // Frames of video are not looked at one by one.
+            Method::Bm3d(_) | Method::Nlm(_) => {
+                subject.clipped.map(|ends| Unclip { sigma: subject.sigma, ends: Some(ends) })
+            }
+            _ => own,
+        }
     }
 
     /// The same of one scale, with all sizes of the picture.

@@ -3,7 +3,7 @@
 use super::{Denoiser, Known, Resolved};
 use crate::device::picture;
 use crate::isoline::Map;
-use crate::method::{Front, Plan, Work};
+use crate::method::{Front, Mix, Plan, Work};
 use crate::{Control, Error, Frame, FrameView, Plane, Result};
 
 /// The least noise that maps are made for, of white: a picture without noise has isolines, too.
@@ -53,9 +53,9 @@ impl Denoiser {
             Some(known) => known,
             None => Known::white(least, frame.white())?,
         };
-        let resolved = self.plan(noise, &self.subject(&frame))?;
+        let resolved = self.plan(noise, self.subject(&frame))?;
         let Work::Isoline(work) = resolved.plan.work() else { return Err(no_isolines()) };
-        let front = Front { unclip: None, ..resolved.plan.front().clone() };
+        let front = Front { unclip: None, mix: Mix::default(), ..resolved.plan.front().clone() };
         let plan = Plan::new(Work::Map(work.clone(), map), front);
         let values = picture(&*self.backend, &plan, frame.planes(), &[], &Control::new())?.remove(0);
         Ok(IsolineMap { map, values, resolved })

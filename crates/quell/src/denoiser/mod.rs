@@ -14,7 +14,7 @@ use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::{Correlation, Covariance, CovarianceSource, Whitening};
-use crate::noise::{Model, measure_finite};
+use crate::noise::{Ends, Model, clipped_ends, measure_finite};
 use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
 
 /// A resolved job: what will be done to one picture.
@@ -139,7 +139,8 @@ impl Denoiser {
     ) -> Result<Option<Resolved>> {
         let frame = frame.into();
         let Some(noise) = self.noise(&frame, alpha)? else { return Ok(None) };
-        Ok(Some(self.plan(noise, &self.subject(&frame))?))
+        let subject = self.subject_with(&frame, &noise);
+        Ok(Some(self.plan(noise, subject)?))
     }
 
     /// The same for a picture whose noise is known better than by the denoiser's own means: measured on a flat part of it
@@ -151,7 +152,8 @@ impl Denoiser {
         let known = Self { spec: self.spec.clone().noise(noise.clone()), backend: self.backend.clone() };
         let noise =
             known.noise(&frame, None)?.ok_or_else(|| Error::parameter("sigma", 0, "there is no noise"))?;
-        known.plan(noise, &known.subject(&frame))
+        let subject = known.subject_with(&frame, &noise);
+        known.plan(noise, subject)
     }
 
     /// What is to be known of a picture besides its noise.
@@ -162,6 +164,17 @@ impl Denoiser {
             range: if ranged { frame.range() } else { (0.0, frame.white()) },
             ..Subject::new(frame.width(), frame.height(), frame.channels(), frame.white())
         }
+    }
+
+    /// The same, and where this noise was clipped.
+    fn subject_with(&self, frame: &FrameView<'_>, noise: &Known) -> Subject {
+        let (size, planes) = ((frame.width(), frame.height()), frame.planes());
+        let sample = |plane: usize, i: usize| planes[plane].row(i / size.0)[i % size.0];
+        // What is correlated, or depends on brightness, is not piled up as white noise is.
+        let white = noise.whitening.is_none() && noise.model.brightness().is_none();
+        let looks = self.spec.undoes_clipping() && white;
+        let ends = || clipped_ends(size, planes.len(), frame.white(), noise.sigma, sample);
+        Subject { clipped: Some(if looks { ends() } else { Ends::default() }), ..self.subject(frame) }
     }
 
     /// The noise of a picture, as given or as estimated; nothing, if there is none.
@@ -206,7 +219,7 @@ impl Denoiser {
     }
 
     /// Parameters and plan for a picture with this noise.
-    fn plan(&self, noise: Known, subject: &Subject) -> Result<Resolved> {
+    fn plan(&self, noise: Known, subject: Subject) -> Result<Resolved> {
         let Known { sigma, model, whitening } = noise;
         let subject = &Subject {
             sigma,
@@ -214,7 +227,7 @@ impl Denoiser {
             levels: self.spec.levels(&model),
             scales: if model.developed().is_some() { self.spec.scales_of_developed() } else { 1 },
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
-            ..*subject
+            ..subject
         };
         builder::check_positive("sigma", sigma)?;
         let (params, plan) = self.spec.plan(subject, model.brightness())?;

@@ -38,8 +38,8 @@ impl Denoiser {
             ));
         }
         let Some(noise) = self.noise(&some, alpha)? else { return Ok(None) };
-        let subject = Subject { height, ..self.subject(&some) };
-        Ok(Some(self.plan(noise, &subject)?))
+        let subject = Subject { height, ..self.subject_with(&some, &noise) };
+        Ok(Some(self.plan(noise, subject)?))
     }
 
     /// Filters some rows of the picture that `resolved` was made for: `from` are the rows [`Part::read`], and of `to`,

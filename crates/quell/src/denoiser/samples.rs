@@ -4,6 +4,7 @@ use super::{Denoiser, Known, Resolved};
 use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::{check_samples, check_white, typical_range};
 use crate::method::Subject;
+use crate::noise::{Ends, clipped_ends};
 use crate::{Control, Error, Result};
 
 impl Denoiser {
@@ -53,7 +54,8 @@ impl Denoiser {
     }
 
     /// The same for a picture in the memory of a CUDA device; the result is left there, complete on return. Samples are
-    /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first.
+    /// taken to lie in `0..=white` but for the tails of the noise, and floats to be finite: nobody looks at them first, and
+    /// what clipping did to the noise is not undone.
     /// BM3D does this, but for [`ColorMode::Luma`](crate::ColorMode::Luma). `to` may be `from` where the picture goes
     /// through in one tile.
     pub fn denoise_device(
@@ -68,7 +70,8 @@ impl Denoiser {
         same_number(from.len(), to.len())?;
         from.iter().chain(to).try_for_each(|s| s.check(width))?;
         let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
-        let plan = self.plan_samples(width, height, white, &formats, || (0.0, white))?.plan;
+        let none = |_| Ends::default();
+        let plan = self.plan_samples(width, height, white, &formats, || (0.0, white), none)?.plan;
         self.backend.open(&plan)?.lent(from, to, control)
     }
 
@@ -98,10 +101,12 @@ impl Denoiser {
         }
         check_white(white)?;
         check_finite(width, white, from)?;
-        self.plan_samples(width, height, white, &formats, || range(from))
+        let clipped = |sigma| clipped_ends((width, height), from.len(), white, sigma, |p, i| from[p].get(i));
+        self.plan_samples(width, height, white, &formats, || range(from), clipped)
     }
 
-    /// The job for samples of known noise. `range` is asked only where the type does not keep them in `0..=white`.
+    /// The job for samples of known noise. `range` is asked only where the type does not keep them in `0..=white`;
+    /// `clipped` tells where noise of a deviation was clipped.
     fn plan_samples(
         &self,
         width: usize,
@@ -109,6 +114,7 @@ impl Denoiser {
         white: f32,
         formats: &[SampleFormat],
         range: impl FnOnce() -> (f32, f32),
+        clipped: impl FnOnce(f32) -> Ends,
     ) -> Result<Resolved> {
         let channels = formats.len();
         if channels != 1 && channels != 3 {
@@ -130,8 +136,11 @@ impl Denoiser {
             SampleFormat::F32 => false,
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
-        let subject = Subject { range, ..Subject::new(width, height, channels, white) };
-        self.plan(Known::new(model, white), &subject)
+        let known = Known::new(model, white);
+        let looks = self.spec.undoes_clipping() && model.brightness().is_none();
+        let clipped = Some(if looks { clipped(known.sigma) } else { Ends::default() });
+        let subject = Subject { range, clipped, ..Subject::new(width, height, channels, white) };
+        self.plan(known, subject)
     }
 }
 

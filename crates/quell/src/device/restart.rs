@@ -165,6 +165,9 @@ mod tests {
         let params = isoline::Params { past: 1, future: 1, ..isoline::Profile::Fast.params(60.0, 1) };
         plans.push(isoline::Plan::new(&params, (20, 15), 255.0, &[60.0]).unwrap().into());
         plans.push(bm3d::Plan::new(&bm3d::Profile::Fast.params(60.0), 20, 15, &[60.0]).unwrap().into());
+        let params = nlm::Params { past: 1, future: 1, search: 5, ..nlm::Profile::Fast.params(25.0, 1) };
+        let size = |w, h, sigma| Plan::from(nlm::Plan::new(&params, (w, h), 1, 0, 255.0, sigma).unwrap());
+        plans.push(size(20, 15, 60.0).with_coarser(size(10, 7, 30.0)).unwrap());
         plans
     }
 

@@ -358,6 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_picture_of_two_sizes_is_that_of_one_device() {
+        let (w, h) = (34, 801);
+        let plan = plan(w, h, [3, 2], 1).with_coarser(plan(w / 2, h / 2, [3, 2], 1)).unwrap();
+        assert!(parts(&plan) >= 2, "the picture is large enough for two devices");
+        let plane = Plane::from_vec(w, h, picture(w, h)).unwrap();
+        let run = |device: &dyn Backend| {
+            filter(device, &plan, &[plane.view()], &[], &Control::new()).unwrap().remove(0).into_vec()
+        };
+        let (want, got) = (run(&*fakes(1)[0]), run(&Spread::new(fakes(2))));
+        let off = largest(got.iter().zip(&want).map(|(a, b)| (a - b).abs()));
+        assert!(off < ROUNDING, "off by {off}");
+    }
+
+    #[test]
     fn cut_samples_are_those_of_one_device() {
         let (w, h) = (29, 640);
         let plan = plan(w, h, [3, 3], 1).with_front(Front::channels(255.0));

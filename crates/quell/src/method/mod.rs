@@ -3,15 +3,17 @@
 
 pub mod bm3d;
 pub mod classic;
+mod front;
 pub mod isoline;
 pub mod nlm;
 mod parameter;
 mod plan;
 mod registry;
 
+pub use front::{Front, Mix, Unclip};
 pub(crate) use parameter::Settings;
 pub use parameter::{Kind, Parameter};
-pub use plan::{Front, Part, Plan, Window, Work};
+pub use plan::{Part, Plan, Window, Work};
 pub(crate) use plan::{Planned, lcm};
 pub(crate) use registry::{Guide, Subject};
 pub use registry::{Method, ParameterInfo, Params};

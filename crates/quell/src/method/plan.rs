@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{bm3d, classic, isoline, nlm};
+use super::{Front, Mix, bm3d, classic, isoline, nlm};
 use crate::noise::Curve;
-use crate::{ColorMode, Error, Result};
+use crate::{Error, Result};
 
 /// What a device is to compute: made and checked once, the same for every device.
 ///
@@ -94,21 +94,6 @@ pub enum Work {
     Classic(classic::Plan),
     /// What an isoline filter knows about a picture, as one plane.
     Map(Box<isoline::Plan>, isoline::Map),
-}
-
-/// How samples become channels, and results samples again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Front {
-    /// The sample value of white; integers are clipped to it.
-    pub white: f32,
-    /// The planes are red, green and blue, and are filtered in this space: all three channels of it, only the first
-    /// ([`ColorMode::Luma`]), or one by one ([`ColorMode::Independent`]). `None`: the planes are the channels.
-    pub color: Option<ColorMode>,
-    /// What clipping at black and white did to noise of this deviation is undone.
-    pub unclip: Option<f32>,
-    /// The deviation of the noise by brightness: the work is done on the scale on which it is the same everywhere, with
-    /// white at 255.
-    pub curve: Option<Arc<Curve>>,
 }
 
 /// What goes into the work on a frame and comes out of it.
@@ -240,7 +225,7 @@ impl Plan {
             return Err(Error::Shape(format!("a coarser plan is not for half of {w} x {h} pixels")));
         }
         // What is done to results is done once.
-        coarser.front.unclip = None;
+        (coarser.front.unclip, coarser.front.mix) = (None, Mix::default());
         self.coarser = Some(Box::new(coarser));
         Ok(self)
     }
@@ -278,11 +263,12 @@ impl Plan {
     /// The same, where `own` tells it of the work alone.
     fn around(&self, own: &dyn Fn(&dyn Planned) -> usize) -> usize {
         let work = own(self.work.planned());
-        self.coarser().map_or(work, |coarser| {
+        let sizes = self.coarser().map_or(work, |coarser| {
             // Rounded up to whole rows of half the size.
             let coarse = coarser.around(own).saturating_add(COARSE_REACH + 1).saturating_mul(2);
             coarse.max(work.saturating_add(FINE_REACH))
-        })
+        });
+        sizes.saturating_add(self.front.reach())
     }
 
     /// Rows that a part is to begin at multiples of.
@@ -418,13 +404,6 @@ impl<W: Into<Work>> From<W> for Plan {
     }
 }
 
-impl Front {
-    /// The planes are the channels.
-    pub fn channels(white: f32) -> Self {
-        Self { white, color: None, unclip: None, curve: None }
-    }
-}
-
 /// The least common multiple.
 pub(crate) fn lcm(a: usize, b: usize) -> usize {
     let (mut x, mut y) = (a, b);
@@ -437,6 +416,7 @@ pub(crate) fn lcm(a: usize, b: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ColorMode;
 
     #[test]
     fn colours_are_three_planes_whatever_the_channels() {

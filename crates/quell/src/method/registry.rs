@@ -2,6 +2,7 @@
 
 use super::parameter::{Kind, Parameter, Settings};
 use super::{Plan, bm3d, classic, isoline, nlm};
+use crate::noise::Ends;
 use crate::{Error, Result};
 
 /// Planes that are filtered together, and what is known of them.
@@ -23,6 +24,8 @@ pub(crate) struct Subject {
     pub(crate) levels: [f32; 3],
     /// Sizes at which a picture is filtered, at most: its own, half of that, and so on.
     pub(crate) scales: usize,
+    /// Where the noise was clipped, if that is known.
+    pub(crate) clipped: Option<Ends>,
 }
 
 /// The least side of a smaller picture that is worth filtering.
@@ -41,9 +44,9 @@ impl Subject {
     /// Planes of which nothing more is known.
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
-        let (guide, levels) = (Guide::Own, [1.0; 3]);
-        let scales = 1;
-        Self { width, height, planes, guide, white, range, sigma: 0.0, strength: 1.0, levels, scales }
+        let (guide, levels, strength) = (Guide::Own, [1.0; 3], 1.0);
+        let (sigma, scales, clipped) = (0.0, 1, None);
+        Self { width, height, planes, guide, white, range, sigma, strength, levels, scales, clipped }
     }
 
     /// The picture of half the size, if it is to be filtered as well: means of four samples have half the noise.

@@ -22,11 +22,20 @@ pub struct Clipping {
     clean: Vec<f32>,
 }
 
-/// Where samples were clipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ends {
-    pub(super) black: bool,
-    pub(super) white: bool,
+/// The ends of the scale at which samples were clipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// At black.
+    pub black: bool,
+    /// At white.
+    pub white: bool,
+}
+
+impl Ends {
+    /// At one of them, at least.
+    pub fn any(self) -> bool {
+        self.black || self.white
+    }
 }
 
 /// Steps of the tables.

@@ -117,7 +117,7 @@ fn isoline_lanes(denoiser: &Denoiser, format: &VideoFormat, sigma: &[f32]) -> Re
         let params = denoiser.spec.params(sigma[0] * strength * 255.0 / white, sigma.len())?;
         let Params::Isoline(params) = params else { return Err(Error::Shape("not isolines".into())) };
         let plan = isoline::resolve::planes(&params, format.plane_size(plane), white, sigma, strength)?;
-        Ok((params.variant, plan))
+        Ok((params.variant, denoiser.spec.mixed(plan, sigma[sigma.len() - 1])))
     };
     let (variant, luma) = plan(0, &sigma[..1])?;
     if variant != isoline::Variant::TwoRound {

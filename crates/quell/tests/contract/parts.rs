@@ -120,3 +120,27 @@ fn bm3d_of_several_sizes_in_parts_is_that_of_the_whole() {
         assert!(one[0].as_slice() != whole[0], "the other sizes count");
     }
 }
+
+#[test]
+fn clipping_is_undone_and_residues_are_mixed_in_parts_as_in_the_whole() {
+    let dark = [map(&picture(61, 900, 20.0, 1), |v| (v - 90.0).round().clamp(0.0, 255.0))];
+    let fast = || Denoiser::bm3d(bm3d::Profile::Fast);
+    let (parts, whole) = both(fast(), &dark, 150);
+    assert!(parts == whole, "undone");
+    let (_, left) = both(fast().undo_clipping(false), &dark, 150);
+    assert!(left != whole, "there is something to undo");
+    let (parts, mixed) = both(fast().detail(0.5).grain(0.2), &dark, 150);
+    assert!(parts == mixed && mixed != whole, "mixed");
+}
+
+#[test]
+fn nothing_changes_where_nothing_was_clipped() {
+    let middle = [eight_bit(61, 400, 20.0, 1)];
+    for builder in [Denoiser::bm3d(bm3d::Profile::Fast), Denoiser::nlm(nlm::Profile::Fast)] {
+        let run = |builder: DenoiserBuilder| {
+            let denoiser = builder.sigma(20.0).device(Device::Cpu).build().unwrap();
+            denoiser.denoise(&Frame::new(middle.to_vec(), 255.0).unwrap()).unwrap()
+        };
+        assert_eq!(run(builder.clone()), run(builder.undo_clipping(false)));
+    }
+}

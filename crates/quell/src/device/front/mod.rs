@@ -4,20 +4,22 @@
 mod colors;
 mod each;
 mod layer;
+mod mix;
 mod pyramid;
 mod scales;
 mod stabilise;
 mod unclip;
 
 use super::Sequence;
-use crate::method::{Front, Plan};
+use crate::method::{Front, Mix, Plan};
 use crate::{ColorMode, Result};
 use colors::Converted;
 use each::Each;
 use layer::{Layer, Layered};
+use mix::Mixed;
 use scales::Scaled;
 use stabilise::Stabilised;
-use unclip::Unclip;
+use unclip::Unclipped;
 
 /// What the sequences of a device take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +43,11 @@ pub(super) fn open(
 
 fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
     let front = plan.front().clone();
-    if let Some(sigma) = front.unclip {
-        return layered(Unclip::new(plan, sigma), plan, Front { unclip: None, ..front }, takes, open);
+    if !front.mix.is_none() {
+        return layered(Mixed::new(plan), plan, Front { mix: Mix::default(), ..front }, takes, open);
+    }
+    if let Some(unclip) = front.unclip {
+        return layered(Unclipped::new(plan, unclip), plan, Front { unclip: None, ..front }, takes, open);
     }
     if let Some(curve) = &front.curve {
         let inside = plan.with_front(Front { color: front.color, ..Front::channels(255.0) });

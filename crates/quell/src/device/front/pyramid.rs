@@ -64,7 +64,8 @@ pub(super) fn merge(fine: &mut [f32], width: usize, coarse: &mut [f32]) {
                 let y = (2 * ROWS * band + y).min(2 * height - 1);
                 // Of the two rows around, the one above for even rows and the one below for odd ones.
                 let near = y / 2;
-                let far = if y % 2 == 0 { near.saturating_sub(1) } else { (near + 1).min(height - 1) };
+                let far =
+                    if y.is_multiple_of(2) { near.saturating_sub(1) } else { (near + 1).min(height - 1) };
                 blur_down(difference, half, near, far, column);
                 blur_along(column, blurred);
                 add_between(blurred, fine);

@@ -47,7 +47,9 @@ impl<R: Runtime> Backend for Gpu<R> {
                 Ok(()) => Caps {
                     // The tensor kernels hold samples and coefficients in halves.
                     full_precision: !tensor(work, self.runtime.limits()),
-                    device_memory: self.runtime.lends() && plan.coarser().is_none(),
+                    device_memory: self.runtime.lends()
+                        && plan.coarser().is_none()
+                        && plan.front().reach() == 0,
                     ..Caps::default()
                 },
             },

@@ -1,7 +1,7 @@
 //! From noise, size and settings to parameters and a plan.
 
 use super::{Averaging, PARAMETERS, Params, Plan, Profile};
-use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
+use crate::method::{Front, Planned, Settings, Subject, Unclip, Window, lcm};
 use crate::{ColorMode, Result};
 
 /// The space in which colours are filtered: directions and acceptance are decided on its luma.
@@ -24,7 +24,7 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
     let sigmas: Vec<f32> = gain.iter().map(|g| *g as f32 * subject.sigma * subject.strength).collect();
     let plan = Plan::new(params, (subject.width, subject.height), subject.white, &sigmas)?;
     // The paper's filters do not know the noise.
-    let unclip = (!plan.variant.is_blind()).then_some(subject.sigma);
+    let unclip = (!plan.variant.is_blind()).then_some(Unclip { sigma: subject.sigma, ends: subject.clipped });
     Ok(crate::Plan::new(plan, Front { color, unclip, ..Front::channels(subject.white) }))
 }
 

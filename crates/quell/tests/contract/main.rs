@@ -7,6 +7,7 @@ mod check;
 mod common;
 mod conformance;
 mod control;
+mod curve;
 mod goldens;
 mod input;
 mod isoline;

@@ -30,7 +30,7 @@ pub(super) struct Anscombe {
 }
 
 impl Anscombe {
-    /// `b` is more than `-127 a`, and `a` is more than a trifle of it.
+    /// There is noise at white, and `a` is more than a trifle of it.
     pub(super) fn new(a: f32, b: f32) -> Self {
         Self::with_sigma(a, b, None)
     }
@@ -89,12 +89,13 @@ impl Anscombe {
     /// `sigma * (2/a) * (sqrt(max(a z + under, 0)) - root)`.
     #[inline(always)]
     pub(super) fn forward(&self, z: f32) -> f32 {
-        let top = (self.a * z + self.under).max(0.0).sqrt();
         if self.root > 0.0 {
+            let top = (self.a * z + self.under).max(0.0).sqrt();
             // The difference of two roots, without losing its digits where the gain is small.
             return 2.0 * self.sigma * z.max(self.least) / (top + self.root);
         }
-        2.0 * self.sigma / self.a * top
+        // From a pedestal: a high one is taken off first, for the same reason.
+        2.0 * self.sigma / self.a * (self.a * (z - self.least).max(0.0)).sqrt()
     }
 
     #[inline(always)]

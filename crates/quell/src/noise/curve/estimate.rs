@@ -5,7 +5,7 @@
 //! the least texture, and the variance of the noise is read from their high frequencies. A line through the variances is
 //! fitted so that bins which have texture only, and lie above it, count little.
 
-use super::{Curve, WHITE};
+use super::{Curve, LEAST, WHITE};
 use crate::memory::check_planes;
 use crate::noise::estimate::bands::{self, Bands, Seen};
 use crate::noise::estimate::{Blocks, seen};
@@ -233,7 +233,7 @@ impl Measured {
             return None;
         }
         let level = constant(&self.points);
-        if level.is_nan() || level <= 1e-6 {
+        if level.is_nan() || level <= f64::from(LEAST) {
             return None;
         }
         let (a, b) = fit(&self.points);

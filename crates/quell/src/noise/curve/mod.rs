@@ -54,6 +54,8 @@ const FEW_PHOTONS: f32 = 50.0;
 const MIXTURES: [f32; 2] = [0.7, 0.45];
 /// Variances that change by less than this part from black to white are the same everywhere.
 const SAME: f32 = 1e-4;
+/// The least variance: far below a step of 16 bits.
+const LEAST: f32 = 1e-9;
 /// The most points of a curve.
 const MOST_POINTS: usize = 4096;
 
@@ -67,9 +69,12 @@ impl Curve {
         if !(b.is_finite() && b <= 1e8) {
             return Err(Error::parameter("floor", b, "must be a number, at most a hundred million"));
         }
-        // Not at white, nor over half of the scale.
-        if a * WHITE / 2.0 + b < 1e-6 {
-            return Err(Error::parameter("floor", b, format!("leaves no noise at a gain of {a}")));
+        if a * WHITE + b < LEAST {
+            return Err(Error::parameter(
+                "floor",
+                b,
+                format!("leaves no noise at white, with a gain of {a}"),
+            ));
         }
         let kind = match a * WHITE <= SAME * b {
             true => Kind::Flat((a * WHITE / 2.0 + b).sqrt()),
@@ -97,8 +102,8 @@ impl Curve {
             if !(y.is_finite() && y.abs() <= 1e6) {
                 return Err(Error::parameter(name("brightness"), y, "must be a number, at most a million"));
             }
-            if !(s.is_finite() && (1e-3..=1e4).contains(&s)) {
-                return Err(Error::parameter(name("deviation"), s, "must be from 0.001 to 10000"));
+            if !(s.is_finite() && (1e-5..=1e4).contains(&s)) {
+                return Err(Error::parameter(name("deviation"), s, "must be from 0.00001 to 10000"));
             }
             if i > 0 && y - points[i - 1].0 < 1e-3 {
                 return Err(Error::parameter(

@@ -35,9 +35,9 @@ const FEWEST: usize = 32;
 const OF_ALL: Sets = Sets { share: 0.005, fewest: FEWEST, enough: 4096 };
 /// Of each of `BINS` bins of brightness with equally many blocks.
 const OF_BIN: Sets = Sets { share: 0.04, fewest: 64, enough: 2048 };
-const BINS: usize = 8;
+const BINS: usize = 6;
 /// Standard errors by which a bin has to differ.
-const DIFFERS: f64 = 1.25;
+const DIFFERS: f64 = 1.75;
 /// The quietest bins do not count for less than this part of the variance found of all blocks: noise that depends so much
 /// on brightness is not to be filtered for its weakest place.
 const LEAST: f64 = 0.75;
@@ -140,22 +140,16 @@ fn of_quietest_brightness(
 /// Bins of brightness, from dark to bright.
 fn by_brightness(candidates: &mut [Candidate]) -> Vec<&mut [Candidate]> {
     let by_mean = |a: &Candidate, b: &Candidate| a.mean.total_cmp(&b.mean).then(a.corner.cmp(&b.corner));
-    let mut bins = vec![candidates];
-    while bins.len() < BINS {
-        let halve = |bin: &'_ mut [Candidate]| -> usize {
-            let half = bin.len() / 2;
-            bin.select_nth_unstable_by(half, by_mean);
-            half
-        };
-        bins = bins
-            .into_iter()
-            .flat_map(|bin| {
-                let half = halve(bin);
-                let (darker, brighter) = bin.split_at_mut(half);
-                [darker, brighter]
-            })
-            .collect();
+    let n = candidates.len();
+    let (mut rest, mut bins) = (candidates, Vec::with_capacity(BINS));
+    for k in 0..BINS - 1 {
+        let count = n * (k + 1) / BINS - n * k / BINS;
+        rest.select_nth_unstable_by(count, by_mean);
+        let (bin, brighter) = rest.split_at_mut(count);
+        bins.push(bin);
+        rest = brighter;
     }
+    bins.push(rest);
     bins
 }
 
@@ -359,7 +353,7 @@ mod tests {
         let mut candidates: Vec<Candidate> = (0..1003).map(candidate).collect();
         let bins = by_brightness(&mut candidates);
         assert_eq!(bins.iter().map(|bin| bin.len()).sum::<usize>(), 1003);
-        assert!(bins.len() == BINS && bins.iter().all(|bin| (125..=126).contains(&bin.len())));
+        assert!(bins.len() == BINS && bins.iter().all(|bin| (167..=168).contains(&bin.len())));
         let end = |bin: &[Candidate], f: fn(f32, f32) -> f32| bin.iter().map(|c| c.mean).reduce(f).unwrap();
         assert!(bins.windows(2).all(|pair| end(pair[0], f32::max) <= end(pair[1], f32::min)));
     }

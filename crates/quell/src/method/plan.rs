@@ -205,7 +205,19 @@ impl Plan {
 
     /// Pixels around a pixel, in rows and columns, that its result depends on.
     pub fn halo(&self) -> usize {
-        self.work.planned().halo()
+        self.work.planned().halo().saturating_mul(self.rounds())
+    }
+
+    /// How often a frame goes through the work: several times, where there are very few photons. Frames that depend on
+    /// others and maps go through once.
+    pub(crate) fn rounds(&self) -> usize {
+        let Window { past, future, .. } = self.work.window();
+        match &self.front.curve {
+            Some(curve) if past + future == 0 && !matches!(self.work, Work::Map(..)) => {
+                1 + curve.further_rounds()
+            }
+            _ => 1,
+        }
     }
 
     /// What samples are multiplied by before anything else.
@@ -220,7 +232,8 @@ impl Plan {
 
     /// Rows around a part that have to be given with it.
     fn margin(&self) -> usize {
-        self.work.planned().halo().saturating_add(self.work.planned().unit_rows())
+        let (work, rounds) = (self.work.planned(), self.rounds());
+        work.halo().saturating_add(work.unit_rows()).saturating_mul(rounds)
     }
 
     /// Cuts the picture into parts of about `rows` rows, from the top. A part begins where the plan allows, so that all

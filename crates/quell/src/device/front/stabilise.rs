@@ -34,8 +34,7 @@ impl Stabilised {
     pub(super) fn new(inner: Box<dyn Sequence>, plan: &Plan, curve: Arc<Curve>) -> Self {
         let (window, is_map) = (plan.window(), matches!(plan.work(), Work::Map(..)));
         // Rounds need the result of a frame at once.
-        let alone = window.past + window.future == 0 && !is_map;
-        let rounds = if alone { curve.rounds() } else { Vec::new() };
+        let rounds = if plan.rounds() > 1 { curve.rounds() } else { Vec::new() };
         Self { inner, curve, rounds, white: plan.front().white, window, is_map, done: VecDeque::new() }
     }
 

@@ -268,13 +268,25 @@ impl Plan {
             let coarse = coarser.around(own).saturating_add(COARSE_REACH + 1).saturating_mul(2);
             coarse.max(work.saturating_add(FINE_REACH))
         });
-        sizes.saturating_add(self.front.reach())
+        sizes.saturating_mul(self.rounds()).saturating_add(self.front.reach())
     }
 
     /// Rows that a part is to begin at multiples of.
     fn row_grid(&self) -> usize {
         let own = self.work.planned().row_grid();
         self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.row_grid()))
+    }
+
+    /// How often a frame goes through the work: several times, where there are very few photons. Frames that depend on
+    /// others and maps go through once.
+    pub(crate) fn rounds(&self) -> usize {
+        let Window { past, future, .. } = self.work.window();
+        match &self.front.curve {
+            Some(curve) if past + future == 0 && !matches!(self.work, Work::Map(..)) => {
+                1 + curve.further_rounds()
+            }
+            _ => 1,
+        }
     }
 
     /// What samples are multiplied by before anything else.

@@ -172,3 +172,29 @@ fn what_is_no_brightness_is_refused() {
     let nlm = Denoiser::nlm(nlm::Profile::Fast).correlation(banding).noise_curve(curve);
     assert!(nlm.build().unwrap_err().to_string().contains("not for correlated"));
 }
+
+#[test]
+fn parts_are_those_of_the_whole_picture() {
+    let tall = {
+        let sample = |i: usize| ((i % 40) as f32 * 4.0 + (i / 40 % 50) as f32 * 1.5).min(240.0);
+        let plane = Plane::from_vec(40, 1200, (0..40 * 1200).map(sample).collect()).unwrap();
+        Frame::grey(plane, 255.0).unwrap()
+    };
+    for a in [4.0, 150.0] {
+        let frame = noisy(&tall, a, 9.0);
+        let curve = Curve::poisson_gauss(a as f32, 9.0).unwrap();
+        let denoiser = builder(Method::Bm3d(bm3d::Profile::Fast)).noise_curve(curve).build().unwrap();
+        let whole = denoiser.denoise(&frame).unwrap();
+        let resolved = denoiser.resolve_rows(1200, &frame, None).unwrap().unwrap();
+        let parts = resolved.plan.parts(400);
+        assert!(parts.len() > 1);
+        for part in parts {
+            let rows = |rows: std::ops::Range<usize>| 40 * rows.start..40 * rows.end;
+            let from = &frame.planes()[0].as_slice()[rows(part.read())];
+            let mut to = vec![0.0; from.len()];
+            let out = &mut [SamplesMut::F32(&mut to)];
+            denoiser.run_part(&resolved, &part, &[Samples::F32(from)], out, &Control::new()).unwrap();
+            assert!(to[rows(part.kept())] == whole.planes()[0].as_slice()[rows(part.write())], "gain {a}");
+        }
+    }
+}

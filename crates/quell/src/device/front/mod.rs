@@ -51,6 +51,9 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
     }
     if let Some(curve) = &front.curve {
         let inside = plan.with_front(Front { color: front.color, ..Front::channels(255.0) });
+        // Every round but the last is needed as far around as the next one looks.
+        let reach = (plan.rounds() - 1).saturating_mul(inside.halo());
+        let inside = inside.wider(reach);
         return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
     }
     if let Some((fine, rows, coarse)) = plan.scales() {

@@ -33,9 +33,8 @@ impl Stabilised {
     /// `inner` filters samples with white at 255 and noise of one deviation.
     pub(super) fn new(inner: Box<dyn Sequence>, plan: &Plan, curve: Arc<Curve>) -> Self {
         let (window, is_map) = (plan.window(), matches!(plan.work(), Work::Map(..)));
-        // Rounds need the result of a frame at once, and all of it.
-        let alone = window.past + window.future == 0 && plan.part().is_none() && !is_map;
-        let rounds = if alone { curve.rounds() } else { Vec::new() };
+        // Rounds need the result of a frame at once.
+        let rounds = if plan.rounds() > 1 { curve.rounds() } else { Vec::new() };
         Self { inner, curve, rounds, white: plan.front().white, window, is_map, done: VecDeque::new() }
     }
 

@@ -204,15 +204,20 @@ impl Curve {
     /// the mixture, whose transform has the same [`sigma`](Self::sigma). Nothing where there are enough photons.
     pub(crate) fn rounds(&self) -> Vec<(f32, Self)> {
         let Kind::PoissonGauss(pg) = &self.kind else { return Vec::new() };
-        if pg.natural() <= FEW_PHOTONS {
-            return Vec::new();
-        }
         let round = |part: f32| {
             let mixed =
                 Anscombe::with_sigma(pg.gain() * part * part, pg.floor() * part * part, Some(pg.sigma()));
             (part, Self { kind: Kind::PoissonGauss(mixed) })
         };
-        MIXTURES.map(round).to_vec()
+        MIXTURES[..self.further_rounds()].iter().map(|part| round(*part)).collect()
+    }
+
+    /// How many these are.
+    pub(crate) fn further_rounds(&self) -> usize {
+        match &self.kind {
+            Kind::PoissonGauss(pg) if pg.natural() > FEW_PHOTONS => MIXTURES.len(),
+            _ => 0,
+        }
     }
 
     /// [`forward`](Self::forward) of samples times `scale` (255 over white); as many as fit into `to`.

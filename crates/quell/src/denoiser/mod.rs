@@ -165,12 +165,15 @@ impl Denoiser {
 
     /// Parameters and plan for a picture with this noise.
     fn plan(&self, noise: Noise, subject: &Subject) -> Result<Resolved> {
-        let Noise { sigma, camera, whitening } = noise;
+        let Noise { sigma, camera, mut whitening } = noise;
+        // BM3D knows what correlation does to its coefficients; it compares patches of the picture itself.
+        let known = whitening.take_if(|_| matches!(self.spec.method, Method::Bm3d(_)));
         let subject = &Subject {
             sigma,
             strength: self.spec.strength_factor(),
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
-            ..*subject
+            psd: known.and_then(|w| w.psd()).map(Arc::new),
+            ..subject.clone()
         };
         builder::check_positive("sigma", sigma)?;
         let params = self.spec.params(subject.noise255(), subject.planes)?;

@@ -33,7 +33,7 @@ impl Denoiser {
     ) -> Result<Option<Resolved>> {
         if !self.spec.correlation.is_none() {
             return Err(Error::Unsupported(
-                "correlated noise is made white over whole pictures, not over parts of them".into(),
+                "correlated noise is known for whole pictures, not for parts of them".into(),
             ));
         }
         let some = some.into();

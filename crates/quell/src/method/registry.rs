@@ -1,11 +1,14 @@
 //! Every method, once: its names, its parameters, and how it comes to a plan.
 
+use std::sync::Arc;
+
 use super::parameter::{Kind, Parameter, Settings};
 use super::{Plan, bm3d, classic, isoline, nlm};
+use crate::noise::correlated::Psd;
 use crate::{Error, Result};
 
 /// Planes that are filtered together, and what is known of them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Subject {
     pub(crate) width: usize,
     pub(crate) height: usize,
@@ -19,6 +22,8 @@ pub(crate) struct Subject {
     pub(crate) sigma: f32,
     /// It is filtered as if it were so many times as strong.
     pub(crate) strength: f32,
+    /// Power spectrum of the noise in space, where it is not white and the method knows what to do with it.
+    pub(crate) psd: Option<Arc<Psd>>,
 }
 
 /// What patches are compared on.
@@ -34,7 +39,7 @@ impl Subject {
     /// Planes of which nothing more is known.
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
-        Self { width, height, planes, guide: Guide::Own, white, range, sigma: 0.0, strength: 1.0 }
+        Self { width, height, planes, guide: Guide::Own, white, range, sigma: 0.0, strength: 1.0, psd: None }
     }
 
     /// The noise that is filtered for.

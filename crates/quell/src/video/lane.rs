@@ -12,7 +12,7 @@ use crate::denoiser::Denoiser;
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
 use crate::method::{Guide, Params, Plan, Subject};
 use crate::nlm::Chroma;
-use crate::noise::correlated::Whitening;
+use crate::noise::correlated::{Psd, Whitening};
 use crate::{Control, Error, FrameView, Plane, Result, isoline};
 
 /// Some planes of every frame.
@@ -63,11 +63,14 @@ pub(super) fn lanes(
 ) -> Result<Vec<Lane>> {
     let lane = |planes: Range<usize>, compared| {
         let noise = sigma[planes.start];
-        Lane::new(denoiser, format, planes, compared, noise)
+        Lane::new(denoiser, format, planes, compared, noise, None)
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
     let params = match denoiser.spec.params(25.0, 1)? {
         Params::Nlm(params) => params,
+        Params::Bm3d(_) if !denoiser.spec.correlation.is_none() => {
+            return coloured_lanes(denoiser, format, first, sigma);
+        }
         _ if format.layout == Layout::Rgb => return Ok(vec![lane(0..3, Compared::Own)?]),
         Params::Isoline(_) => return isoline_lanes(denoiser, format, sigma)?.map_or_else(alone, Ok),
         _ => return alone(),
@@ -164,7 +167,28 @@ fn whitened(
     let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
     let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?);
     let noise = whitening.sigma();
-    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise)
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), noise, None)
+}
+
+/// BM3D of correlated noise: the spectrum is that of RGB, or of luma; other planes are taken for white.
+fn coloured_lanes(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    sigma: &[f32],
+) -> Result<Vec<Lane>> {
+    let planes = if format.layout == Layout::Rgb { 0..3 } else { 0..1 };
+    let floats = float_planes(format, first, planes.clone())?;
+    let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
+    let correlation = denoiser.spec.correlation_of(format.white);
+    let known = correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?;
+    let rest = planes.end..sigma.len();
+    let psd = known.psd().map(Arc::new);
+    let mut lanes = vec![Lane::new(denoiser, format, planes, Compared::Own, known.sigma(), psd)?];
+    for p in rest {
+        lanes.push(Lane::new(denoiser, format, p..p + 1, Compared::Own, sigma[p], None)?);
+    }
+    Ok(lanes)
 }
 
 fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
@@ -182,6 +206,7 @@ impl Lane {
         planes: Range<usize>,
         compared: Compared,
         noise: f32,
+        psd: Option<Arc<Psd>>,
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
         if noise == 0.0 {
@@ -198,6 +223,7 @@ impl Lane {
             guide,
             sigma: noise,
             strength: denoiser.spec.strength_factor(),
+            psd,
             ..Subject::new(width, height, planes.len(), format.white)
         };
         let plan = denoiser.spec.params(subject.noise255(), planes.len())?.plan(&subject)?;

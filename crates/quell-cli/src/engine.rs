@@ -186,14 +186,18 @@ pub(crate) fn check_environment() -> anyhow::Result<()> {
     }
 }
 
-/// Noise that is correlated is known to one method only.
+/// Which methods know correlated noise.
 fn check_correlation(args: &EngineArgs, method: Method) -> Result<(), Failure> {
     let given = [("--noise-cov", &args.noise_cov), ("--noise-psd", &args.noise_psd)];
     match (method, given.into_iter().find(|(_, known)| known.is_some())) {
-        (Method::Nlm(_), _) | (_, None) => Ok(()),
+        (Method::Nlm(_), _) | (_, None) | (Method::Bm3d(_), Some(("--noise-psd", _))) => Ok(()),
+        (Method::Bm3d(_), Some((flag, _))) => {
+            Err(Failure::usage(format!("{flag}: method bm3d takes the noise of colours for independent"))
+                .hint("--method nlm knows their covariance"))
+        }
         (_, Some((flag, _))) => {
             Err(Failure::usage(format!("{flag}: method {} takes noise for white", method.name()))
-                .hint("--method nlm knows correlated noise"))
+                .hint("--method bm3d and --method nlm know correlated noise"))
         }
     }
 }

@@ -113,7 +113,7 @@ impl EngineArgs {
                 "Noise is correlated between the colours: its 3 x 3 covariance on the 0..255 scale (nlm)",
             ),
             option("noise-psd", "FILE|auto").value_parser(known()).hide_short_help(true).help(
-                "Noise is correlated in space: its power spectrum, a float picture of the same size (nlm)",
+                "Noise is correlated in space: its power spectrum, a float picture of the same size (bm3d, nlm)",
             ),
             option("params", "FILE")
                 .value_parser(value_parser!(PathBuf))

@@ -9,7 +9,11 @@
 // goes into its threshold, and the way back takes 1 / size. Coefficients stay in place: with Haar, k > 0 is the
 // difference of the patches k - h .. k - 1 and k .. k + h - 1, h the lowest bit of k.
 //
-// Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN, HAAR.
+// Where the noise is correlated, `spectrum` has the covariance of the coefficients of two patches by displacement: rows
+// down from 0 on, columns right from 1 - SPECTRUM on, atoms (Makinen et al. 2020).
+//
+// Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN, HAAR, SPECTRUM (how far it
+// reaches, 0 for white noise).
 
 // An odd pitch of the rows: neither rows nor columns meet in a bank.
 #define ROW_PITCH (PATCH | 1)
@@ -97,8 +101,16 @@ FN float shrink(float z, float pilot, float relative, float size, float scale, f
   return z * (w * scale);
 }
 
+#if SPECTRUM
+typedef ushort pair_t;
+#define NEAR SPECTRUM
+#else
+typedef uchar pair_t;
+#define NEAR PATCH
+#endif
+
 #if EXACT
-// Pairs of patches that overlap, as row and column shift, by the difference that they lie across. A difference of
+// Pairs of patches near each other, as row and column shift, by the difference that they lie across. A difference of
 // h + h patches has room for h * h.
 FN int pairs_of(int k) {
   const int h = k & -k;
@@ -109,7 +121,12 @@ FN int pairs_of(int k) {
 KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const plane_t* RESTRICT basic,
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y,
-                          int first_row, int pitch, float strength) {
+                          int first_row, int pitch, float strength
+#if SPECTRUM
+                          ,
+                          GLOBAL const float* RESTRICT spectrum
+#endif
+) {
   LOCAL float stack[GROUP * PATCH_PITCH];
   LOCAL int at[GROUP];
   LOCAL float kept_by[ITEMS];
@@ -117,7 +134,7 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
 #if EXACT
   LOCAL float correlation[PATCH_PIXELS];
   LOCAL int pair_counts[GROUP];
-  LOCAL uchar pairs[GROUP * GROUP / 2 + 1];
+  LOCAL pair_t pairs[GROUP * GROUP / 2 + 1];
 #endif
   const int x = MIN(GROUP_X * STEP, last_x), y = MIN((first_row + GROUP_Y) * STEP, last_y);
   GLOBAL const ushort* list = matches + (GROUP_Y * columns + GROUP_X) * GROUP;
@@ -134,14 +151,21 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
     if (i < j) {
       const int a = list[i], b = list[j];
       int dy = a / SIDE - b / SIDE, dx = a % SIDE - b % SIDE;
+#if SPECTRUM
+      // The same both ways, but not mirrored.
+      dx = dy < 0 ? -dx : dx;
+      const int shift = (dy < 0 ? -dy : dy) * (2 * SPECTRUM - 1) + dx + SPECTRUM - 1;
+#else
+      const int shift = (dy < 0 ? -dy : dy) * 16 + (dx < 0 ? -dx : dx);
+#endif
       dy = dy < 0 ? -dy : dy;
       dx = dx < 0 ? -dx : dx;
-      if (dy < PATCH && dx < PATCH) {
+      if (dy < NEAR && dx < NEAR) {
         // The highest bit in which they differ says where they part.
         int h = 1;
         while ((i ^ j) >= 2 * h) h *= 2;
         const int k = j & -h;
-        pairs[pairs_of(k) + LOCAL_ADD(pair_counts + k, 1)] = (uchar)(dy * 16 + dx);
+        pairs[pairs_of(k) + LOCAL_ADD(pair_counts + k, 1)] = (pair_t)shift;
       }
     }
   }
@@ -164,15 +188,25 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   across(z, m);
 
   float kept = 0;
+#if SPECTRUM
+  GLOBAL const float* RESTRICT atom = spectrum + u * PATCH + v;
+  const float single = atom[(SPECTRUM - 1) * PATCH_PIXELS];
+#else
+  const float single = 1.0f;
+#endif
 #if EXACT
   // Pairs across each difference. The work-item's column of the stack has just been taken: the sums go there.
   NO_UNROLL for (int k = 1; k < m; k++) {
-    LOCAL_PTR const uchar* pair = pairs + pairs_of(k);
+    LOCAL_PTR const pair_t* pair = pairs + pairs_of(k);
     const int n = pair_counts[k];
     float sum = 0;
     NO_UNROLL for (int i = 0; i < n; i++) {
       const int shift = pair[i];
+#if SPECTRUM
+      sum += atom[shift * PATCH_PIXELS];
+#else
       sum = FMA(correlation[(shift >> 4) * PATCH + u], correlation[(shift & 15) * PATCH + v], sum);
+#endif
     }
     if (busy) coefficient[k * PATCH_PITCH] = sum;
   }
@@ -185,16 +219,16 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
       const float there = coefficient[k * PATCH_PITCH], sum = k < m ? there : 0.0f;
       const float halves = h > 1 ? within[2 * j] + within[2 * j + 1] : 0.0f;
       within[j] = halves + sum;
-      const float relative = FMAX(FMA(halves - sum, 1.0f / (float)h, 1.0f), LEAST_VARIANCE);
+      const float relative = FMAX(FMA(halves - sum, 1.0f / (float)h, single), LEAST_VARIANCE);
       z[k] = shrink(z[k], b[k], relative, 2.0f * (float)h, 0.5f / (float)h, strength, false, &kept);
     }
   }
-  const float mean_relative = FMAX(FMA(within[0], 2.0f / (float)m, 1.0f), LEAST_VARIANCE);
+  const float mean_relative = FMAX(FMA(within[0], 2.0f / (float)m, single), LEAST_VARIANCE);
 #else
-  const float mean_relative = 1.0f;
+  const float mean_relative = FMAX(single, LEAST_VARIANCE);
   UNROLL for (int k = 1; k < GROUP; k++) {
     const float size = (float)SIZE_OF(k);
-    z[k] = shrink(z[k], b[k], 1.0f, size, 1.0f / size, strength, false, &kept);
+    z[k] = shrink(z[k], b[k], mean_relative, size, 1.0f / size, strength, false, &kept);
   }
 #endif
   z[0] = shrink(z[0], b[0], mean_relative, (float)m, 1.0f / (float)m, strength, KEEPS_MEAN && ITEM == 0, &kept);

@@ -6,7 +6,10 @@
 // et al. 2020). Pairs of one displacement share their r: the h_k[i] h_k[j] are added up by displacement, and what is
 // left is a transform of that table by the correlations.
 //
-// Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN.
+// Where the noise is correlated, `spectrum` has the covariance of the coefficients of two patches by displacement, as in
+// filter.cl, and pairs are added up one by one.
+//
+// Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN, SPECTRUM.
 
 #define BUFFER (GROUP * PATCH_PIXELS)
 #define LEAST_VARIANCE 1e-6f
@@ -42,7 +45,7 @@ FN void across(GLOBAL const float* RESTRICT matrix, GLOBAL const float* from, GL
   BARRIER_GLOBAL();
 }
 
-#if EXACT
+#if EXACT && !SPECTRUM
 // Variances of the coefficients of a group, in units of the noise variance; `table` is overwritten.
 FN void variances(GLOBAL const float* RESTRICT correlation, GLOBAL const float* RESTRICT matrix,
                   GLOBAL const ushort* RESTRICT list, GLOBAL float* table, GLOBAL float* relative, int m) {
@@ -80,10 +83,46 @@ FN void variances(GLOBAL const float* RESTRICT correlation, GLOBAL const float* 
 }
 #endif
 
+#if SPECTRUM
+// The same where the noise is correlated; without EXACT, of patches on their own.
+FN void variances_of(GLOBAL const float* RESTRICT spectrum, GLOBAL const float* RESTRICT matrix,
+                     GLOBAL const ushort* RESTRICT list, GLOBAL float* relative, int m) {
+  NO_UNROLL for (int c = ITEM; c < m * PATCH_PIXELS; c += ITEMS) {
+    const int k = c / PATCH_PIXELS;
+    GLOBAL const float* RESTRICT atom = spectrum + c % PATCH_PIXELS;
+#if EXACT
+    float sum = 0;
+    NO_UNROLL for (int j = 0; j < m; j++) {
+      NO_UNROLL for (int i = 0; i <= j; i++) {
+        const int a = list[i], b = list[j];
+        int dy = a / SIDE - b / SIDE, dx = a % SIDE - b % SIDE;
+        // The same both ways, but not mirrored.
+        dx = dy < 0 ? -dx : dx;
+        dy = dy < 0 ? -dy : dy;
+        if (dy < SPECTRUM && dx < SPECTRUM && -dx < SPECTRUM) {
+          const float product = matrix[k * m + i] * matrix[k * m + j];
+          const float there = atom[(dy * (2 * SPECTRUM - 1) + dx + SPECTRUM - 1) * PATCH_PIXELS];
+          sum = FMA(i == j ? product : 2.0f * product, there, sum);
+        }
+      }
+    }
+#else
+    const float sum = atom[(SPECTRUM - 1) * PATCH_PIXELS];
+#endif
+    relative[c] = FMAX(sum, LEAST_VARIANCE);
+  }
+  BARRIER_GLOBAL();
+}
+#endif
+
 KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const plane_t* RESTRICT basic,
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y,
-                          int first_row, int pitch, float strength, GLOBAL float* scratch, int first_reference) {
+                          int first_row, int pitch, float strength,
+#if SPECTRUM
+                          GLOBAL const float* RESTRICT spectrum,
+#endif
+                          GLOBAL float* scratch, int first_reference) {
   LOCAL int at[GROUP];
   LOCAL float kept_by[ITEMS];
   GLOBAL float* first = scratch + GROUP_X * 4 * BUFFER;
@@ -98,7 +137,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   BARRIER();
   // Behind the correlations: the matrices for 1, 2, 4, ... patches, each with its inverse.
   GLOBAL const float* matrix = tables + PATCH_PIXELS + 2 * (m * m - 1) / 3;
-#if EXACT
+#if SPECTRUM
+  variances_of(spectrum, matrix, list, relative, m);
+#elif EXACT
   variances(tables, matrix, list, first, relative, m);
 #endif
 #if !HARD
@@ -110,7 +151,7 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   float kept = 0;
   NO_UNROLL for (int i = ITEM; i < m * PATCH_PIXELS; i += ITEMS) {
     const float z = second[i];
-#if EXACT
+#if EXACT || SPECTRUM
     const float r = relative[i];
 #else
     const float r = 1.0f;

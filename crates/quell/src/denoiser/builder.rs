@@ -98,14 +98,14 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Noise that is correlated between channels or in space, on the scale on which white is 255; NL-means takes it into
-    /// account. A sigma that is given stays
-    /// the level of the noise, and the correlation counts by its shape.
+    /// Noise that is correlated, on the scale on which white is 255: in space, which BM3D and NL-means take into account,
+    /// or between channels, which only NL-means does. A sigma that is given stays the level of the noise, and the
+    /// correlation counts by its shape.
     ///
     /// ```
     /// use quell::noise::correlated::{Correlation, PsdSource};
     /// let banding = Correlation { psd: Some(PsdSource::Auto), ..Correlation::default() };
-    /// let denoiser = quell::Denoiser::nlm(Default::default()).correlation(banding).build()?;
+    /// let denoiser = quell::Denoiser::bm3d(Default::default()).correlation(banding).build()?;
     /// # Ok::<(), quell::Error>(())
     /// ```
     #[must_use]
@@ -291,11 +291,21 @@ impl DenoiserBuilder {
             ));
         }
         self.mix(0.0).check()?;
-        if !self.correlation.is_none() && !matches!(self.method, Method::Nlm(_)) {
-            return Err(Error::Unsupported(format!(
-                "method {} takes noise for white: method nlm knows correlated noise",
-                self.method.name()
-            )));
+        match self.method {
+            _ if self.correlation.is_none() => {}
+            Method::Nlm(_) => {}
+            Method::Bm3d(_) if self.correlation.covariance.is_none() => {}
+            Method::Bm3d(_) => {
+                return Err(Error::Unsupported(
+                    "method bm3d takes the noise of channels for independent: method nlm knows their covariance".into(),
+                ));
+            }
+            _ => {
+                return Err(Error::Unsupported(format!(
+                    "method {} takes noise for white: methods bm3d and nlm know correlated noise",
+                    self.method.name()
+                )));
+            }
         }
         self.params(25.0, 1).map(|_| ())
     }
@@ -354,7 +364,7 @@ impl DenoiserBuilder {
         let end = |v: f32| curve.forward(v * scale);
         let range = (end(subject.range.0), end(subject.range.1));
         let (params, plan) =
-            self.sizes(&Subject { white: 255.0, range, sigma: curve.sigma(), ..*subject })?;
+            self.sizes(&Subject { white: 255.0, range, sigma: curve.sigma(), ..subject.clone() })?;
         Ok((params, self.mixed(plan.stabilised(curve.clone(), white), subject.sigma)))
     }
 

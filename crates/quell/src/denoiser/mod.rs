@@ -220,13 +220,16 @@ impl Denoiser {
 
     /// Parameters and plan for a picture with this noise.
     fn plan(&self, noise: Known, subject: Subject) -> Result<Resolved> {
-        let Known { sigma, model, whitening } = noise;
+        let Known { sigma, model, mut whitening } = noise;
+        // BM3D knows what correlation does to its coefficients; it compares patches of the picture itself.
+        let known = whitening.take_if(|_| matches!(self.spec.method, Method::Bm3d(_)));
         let subject = &Subject {
             sigma,
             strength: self.spec.strength_factor(),
             levels: self.spec.levels(&model),
             scales: if model.developed().is_some() { self.spec.scales_of_developed() } else { 1 },
             guide: whitening.as_ref().map_or(Guide::Own, |w| Guide::Planes(w.guides(), w.noise())),
+            psd: known.and_then(|w| w.psd()).map(Arc::new),
             ..subject
         };
         builder::check_positive("sigma", sigma)?;

@@ -34,7 +34,7 @@ impl Denoiser {
         let some = some.into();
         if !self.correlation(some.channels(), some.white())?.is_none() {
             return Err(Error::Unsupported(
-                "correlated noise is made white over whole pictures, not over parts of them".into(),
+                "correlated noise is known for whole pictures, not for parts of them".into(),
             ));
         }
         let Some(noise) = self.noise(&some, alpha)? else { return Ok(None) };

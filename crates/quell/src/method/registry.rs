@@ -1,12 +1,15 @@
 //! Every method, once: its names, its parameters, and how it comes to a plan.
 
+use std::sync::Arc;
+
 use super::parameter::{Kind, Parameter, Settings};
 use super::{Plan, bm3d, classic, isoline, nlm};
 use crate::noise::Ends;
+use crate::noise::correlated::Psd;
 use crate::{Error, Result};
 
 /// Planes that are filtered together, and what is known of them.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Subject {
     pub(crate) width: usize,
     pub(crate) height: usize,
@@ -26,6 +29,8 @@ pub(crate) struct Subject {
     pub(crate) scales: usize,
     /// Where the noise was clipped, if that is known.
     pub(crate) clipped: Option<Ends>,
+    /// Power spectrum of the noise in space, where it is not white and the method knows what to do with it.
+    pub(crate) psd: Option<Arc<Psd>>,
 }
 
 /// The least side of a smaller picture that is worth filtering.
@@ -46,7 +51,8 @@ impl Subject {
         let range = (0.0, white);
         let (guide, levels, strength) = (Guide::Own, [1.0; 3], 1.0);
         let (sigma, scales, clipped) = (0.0, 1, None);
-        Self { width, height, planes, guide, white, range, sigma, strength, levels, scales, clipped }
+        let psd = None;
+        Self { width, height, planes, guide, white, range, sigma, strength, levels, scales, clipped, psd }
     }
 
     /// The picture of half the size, if it is to be filtered as well: means of four samples have half the noise.
@@ -54,7 +60,7 @@ impl Subject {
         let (width, height) = (self.width / 2, self.height / 2);
         let scales = self.scales.saturating_sub(1);
         let worth = scales > 0 && width.min(height) >= LEAST_SIDE;
-        worth.then_some(Self { width, height, scales, sigma: self.sigma / 2.0, ..*self })
+        worth.then_some(Self { width, height, scales, sigma: self.sigma / 2.0, psd: None, ..self.clone() })
     }
 
     /// The noise that is filtered for.

@@ -14,7 +14,7 @@ use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_
 use crate::method::{Guide, Params, Plan, Subject};
 use crate::nlm::Chroma;
 use crate::noise::Model;
-use crate::noise::correlated::Whitening;
+use crate::noise::correlated::{Psd, Whitening};
 use crate::{Control, Error, FrameView, Plane, Result, isoline};
 
 /// Some planes of every frame.
@@ -55,6 +55,22 @@ enum Unit {
     SmallLuma(f32),
 }
 
+/// The noise of the planes of a lane.
+struct Noise {
+    /// In their units.
+    sigma: f32,
+    /// It is that of developed pictures.
+    developed: bool,
+    /// Its power spectrum, where the method asks for it.
+    psd: Option<Arc<Psd>>,
+}
+
+impl Noise {
+    fn white(sigma: f32) -> Self {
+        Self { sigma, developed: false, psd: None }
+    }
+}
+
 /// Cuts the frames of a video into lanes. How noise is correlated is found out from the `first` frame.
 pub(super) fn lanes(
     denoiser: &Denoiser,
@@ -64,12 +80,15 @@ pub(super) fn lanes(
 ) -> Result<Vec<Lane>> {
     let sigma = &level.sigma[..];
     let lane = |planes: Range<usize>, compared| {
-        let noise = sigma[planes.start];
-        Lane::new(denoiser, format, planes, compared, (noise, level.developed))
+        let noise = Noise { developed: level.developed, ..Noise::white(sigma[planes.start]) };
+        Lane::new(denoiser, format, planes, compared, noise)
     };
     let alone = || (0..sigma.len()).map(|p| lane(p..p + 1, Compared::Own)).collect::<Result<Vec<_>>>();
     let params = match denoiser.spec.params(25.0, 1)? {
         Params::Nlm(params) => params,
+        Params::Bm3d(_) if !denoiser.spec.correlation.is_none() => {
+            return coloured_lanes(denoiser, format, first, sigma);
+        }
         _ if format.layout == Layout::Rgb => return Ok(vec![lane(0..3, Compared::Own)?]),
         Params::Isoline(_) => return isoline_lanes(denoiser, format, sigma)?.map_or_else(alone, Ok),
         _ => return alone(),
@@ -166,7 +185,29 @@ fn whitened(
     let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
     let whitening = Arc::new(correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?);
     let noise = whitening.sigma();
-    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), (noise, false))
+    Lane::new(denoiser, format, planes, Compared::Whitened(whitening), Noise::white(noise))
+}
+
+/// BM3D of correlated noise: the spectrum is that of RGB, or of luma; other planes are taken for white.
+fn coloured_lanes(
+    denoiser: &Denoiser,
+    format: &VideoFormat,
+    first: &VideoFrame,
+    sigma: &[f32],
+) -> Result<Vec<Lane>> {
+    let planes = if format.layout == Layout::Rgb { 0..3 } else { 0..1 };
+    let floats = float_planes(format, first, planes.clone())?;
+    let frame = FrameView::new(floats.iter().map(Plane::view).collect(), format.white)?;
+    let correlation = denoiser.spec.correlation_of(format.white);
+    let known = correlation.resolve(&frame, denoiser.spec.sigma_of(format.white))?;
+    let rest = planes.end..sigma.len();
+    let psd = known.psd().map(Arc::new);
+    let noise = Noise { psd, ..Noise::white(known.sigma()) };
+    let mut lanes = vec![Lane::new(denoiser, format, planes, Compared::Own, noise)?];
+    for p in rest {
+        lanes.push(Lane::new(denoiser, format, p..p + 1, Compared::Own, Noise::white(sigma[p]))?);
+    }
+    Ok(lanes)
 }
 
 fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) -> Result<Vec<Plane>> {
@@ -183,10 +224,10 @@ impl Lane {
         format: &VideoFormat,
         planes: Range<usize>,
         compared: Compared,
-        (noise, developed): (f32, bool),
+        noise: Noise,
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
-        if noise == 0.0 {
+        if noise.sigma == 0.0 {
             let (filter, made) = (Filter::Copy(VecDeque::new()), Vec::new());
             return Ok(Self { planes, compared: Compared::Own, made, filter, single: true });
         }
@@ -198,9 +239,10 @@ impl Lane {
         let made = vec![vec![0.0; width * height]; made];
         let subject = Subject {
             guide,
-            sigma: noise,
+            sigma: noise.sigma,
             strength: denoiser.spec.strength_factor(),
-            scales: if developed { denoiser.spec.scales_of_developed() } else { 1 },
+            scales: if noise.developed { denoiser.spec.scales_of_developed() } else { 1 },
+            psd: noise.psd,
             ..Subject::new(width, height, planes.len(), format.white)
         };
         let curve = denoiser.spec.noise.known().and_then(Model::brightness);

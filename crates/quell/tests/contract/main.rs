@@ -4,6 +4,7 @@
 
 mod bits;
 mod check;
+mod coloured;
 mod common;
 mod conformance;
 mod control;

@@ -9,7 +9,9 @@ mod plan;
 mod profile;
 pub mod reference;
 pub(crate) mod resolve;
+mod spectrum;
 
 pub use params::{PARAMETERS, Params, PassParams, Weight};
 pub use plan::{Match, MatchingPlane, PassPlan, Plan, Shrink, grid};
 pub use profile::Profile;
+pub use spectrum::Spectrum;

@@ -1,7 +1,7 @@
 //! BM3D in plain `f64`, to be read beside the paper. Slow; every fast path is tested against it.
 
-use super::Weight;
 use super::plan::{Match, PassPlan, Plan, Shrink, grid};
+use super::{Spectrum, Weight};
 use crate::transform::{Matrix, Transform};
 use crate::{Plane, PlaneView};
 
@@ -184,6 +184,8 @@ pub struct GroupFilter {
     inverse: Matrix,
     /// `autocorrelation[u][d]` of the atoms, 1 for no shift, for the exact variances.
     autocorrelation: Vec<Vec<f64>>,
+    /// Of correlated noise.
+    spectrum: Option<Spectrum>,
 }
 
 impl GroupFilter {
@@ -207,6 +209,7 @@ impl GroupFilter {
             inverse: plan.transform.inverse(n),
             forward,
             autocorrelation,
+            spectrum: plan.spectrum.clone(),
         }
     }
 
@@ -267,18 +270,26 @@ impl GroupFilter {
     }
 
     /// Noise variance of every coefficient: `diag(H G H^T)` with `G` the correlation of the atoms at the
-    /// patches' displacements (Makinen et al. 2020); plain `sigma^2` when not exact.
+    /// patches' displacements (Makinen et al. 2020), which the spectrum has where the noise is correlated; that of a
+    /// patch on its own when not exact.
     fn variances(&self, group: &[(usize, usize)], hm: &Matrix, sigma: f64) -> Vec<Vec<f64>> {
         let (n, m) = (self.forward.size(), group.len());
+        let r = |u: usize, d: usize| self.autocorrelation[u].get(d).copied().unwrap_or(0.0);
+        let covariance = |i: usize, a: usize, b: usize| match &self.spectrum {
+            _ if a != b && !self.exact => 0.0,
+            Some(spectrum) => {
+                let apart = |a: usize, b: usize| a as isize - b as isize;
+                let at = spectrum.at(apart(group[a].1, group[b].1), apart(group[a].0, group[b].0));
+                at.map_or(0.0, |r| r[i].into())
+            }
+            None => r(i / n, group[a].1.abs_diff(group[b].1)) * r(i % n, group[a].0.abs_diff(group[b].0)),
+        };
         let mut out = vec![vec![sigma * sigma; n * n]; m];
-        if !self.exact {
+        if !self.exact && self.spectrum.is_none() {
             return out;
         }
-        let r = |u: usize, d: usize| self.autocorrelation[u].get(d).copied().unwrap_or(0.0);
         for i in 0..n * n {
-            let g = Matrix::from_fn(m, |a, b| {
-                r(i / n, group[a].1.abs_diff(group[b].1)) * r(i % n, group[a].0.abs_diff(group[b].0))
-            });
+            let g = Matrix::from_fn(m, |a, b| covariance(i, a, b));
             for (k, out) in out.iter_mut().enumerate() {
                 let h = hm.row(k);
                 let v: f64 = h.iter().zip(g.apply(h)).map(|(a, b)| a * b).sum();

@@ -23,8 +23,11 @@ pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels
 pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
     let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
     let sigma = sigmas(color, subject.noise255(), subject.levels);
-    let plan = Plan::new(params, subject.width, subject.height, &sigma)?
-        .for_range(subject.range.0 * scale, subject.range.1 * scale);
+    let mut plan = Plan::new(params, subject.width, subject.height, &sigma)?;
+    if let Some(psd) = &subject.psd {
+        plan = plan.with_spectrum(psd);
+    }
+    let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
     Ok(crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) }))
 }
 

@@ -1,7 +1,9 @@
 //! The power spectrum of noise that is correlated in space.
 
 use rayon::prelude::*;
+use rustfft::num_complex::Complex32;
 
+use super::fourier::Fourier;
 use crate::{Error, Plane, PlaneView, Result};
 
 /// Power spectral density of stationary noise, one value per frequency of a picture of this size, in the layout of a
@@ -93,6 +95,20 @@ impl Psd {
             }
         }
         sum / all
+    }
+
+    /// Correlations of the noise of two pixels up to `reach` rows and columns apart: rows from `-reach` on, each with its
+    /// columns from `-reach` on. A picture smaller than that wraps around.
+    pub(crate) fn correlations(&self, reach: usize) -> Vec<f64> {
+        let (w, h) = self.size();
+        let power = self.power.as_slice().iter().map(|&v| Complex32::new(v, 0.0)).collect();
+        let all = Fourier::new(w, h).forward(power);
+        let wrapped = |i: usize, n: usize| (i as isize - reach as isize).rem_euclid(n as isize) as usize;
+        let own = f64::from(all[0].re);
+        let side = 2 * reach + 1;
+        (0..side * side)
+            .map(|i| f64::from(all[wrapped(i % side, w) * h + wrapped(i / side, h)].re) / own)
+            .collect()
     }
 
     /// An error that names both sizes unless this is for pictures of this size.

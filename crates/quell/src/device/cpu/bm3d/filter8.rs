@@ -84,8 +84,11 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
     stack.resize(MAX, [[0.0; 8]; 8]);
     pilot.resize(MAX, [[0.0; 8]; 8]);
     let window = Window { radius: pass.radius };
-    if pass.exact {
-        variances.prepare::<T>(window);
+    let spectrum = pass.spectrum.as_ref();
+    match spectrum {
+        _ if pass.exact => variances.prepare::<T>(window),
+        Some(spectrum) => variances.prepare_single(spectrum),
+        None => {}
     }
     let steps = Steps::new(window, layout);
     let kaiser: [f32; 8] = std::array::from_fn(|i| pass.kaiser[i]);
@@ -104,7 +107,7 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
             // A place before the first one has wrapped around, and is as far beyond as can be.
             assert!(at[..n].iter().all(|&a| a < last));
             if pass.exact {
-                variances.of_group::<S>(group);
+                variances.of_group::<S>(group, spectrum);
             }
             let job = Group {
                 at: &at[..n],

@@ -14,7 +14,8 @@ pub(super) const MAX: usize = 128;
 /// Constants of a pass, scaled for the unscaled transforms.
 pub(super) struct Constants {
     hard: bool,
-    exact: bool,
+    /// Coefficients have variances of their own.
+    relative: bool,
     weight: Weight,
     /// `lambda^2` or `mu2`, times the noise variance.
     strength: f32,
@@ -36,7 +37,7 @@ impl Constants {
         };
         Self {
             hard: matches!(pass.shrink, Shrink::Hard { .. }),
-            exact: pass.exact,
+            relative: pass.exact || pass.spectrum.is_some(),
             weight: pass.weight,
             // Never 0: a Wiener filter that assumes no noise would divide 0 by 0.
             strength: (factor * sigma * sigma).max(1e-30),
@@ -227,7 +228,7 @@ unsafe fn hard<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
             for u in 0..8 {
                 let energy = S::mul(v[u], v[u]);
                 let factor = S::mul(back, S::load(c.undo[u].as_ptr()));
-                let (noise, share) = if c.exact {
+                let (noise, share) = if c.relative {
                     let relative = g.variances.relative::<S>(k, u);
                     (S::mul(relative, S::load(c.norm2[u].as_ptr())), relative)
                 } else {
@@ -263,7 +264,7 @@ unsafe fn wiener<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
             for u in 0..8 {
                 let energy = S::mul(b[u], b[u]);
                 let norm2 = S::load(c.norm2[u].as_ptr());
-                let (noise, share) = if c.exact {
+                let (noise, share) = if c.relative {
                     let relative = g.variances.relative::<S>(k, u);
                     (S::mul(relative, norm2), Some(relative))
                 } else {

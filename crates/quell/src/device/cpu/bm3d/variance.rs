@@ -2,13 +2,15 @@
 //!
 //! With Haar across the group, the variance of a coefficient is a sum over the pairs of patches below its
 //! node: pairs in the same half count plus, pairs across the halves count minus. A pair that does not overlap
-//! counts nothing. The correlation of an atom with itself, shifted, is a product over rows and columns.
+//! counts nothing. The correlation of an atom with itself, shifted, is a product over rows and columns; where the noise
+//! is correlated, it is what the spectrum says, and patches count as near as far as that reaches.
 
 use super::group8::MAX;
 use super::half::Row;
 use super::matching::Window;
 use super::patch8::{Points8, Scales};
 use super::scan::LANES;
+use crate::bm3d::Spectrum;
 use crate::device::cpu::simd::Simd;
 
 /// Least relative variance: a combination that cancels keeps clear of 0 / 0. The same in the reference.
@@ -64,17 +66,31 @@ impl Variances {
         unsafe { S::load(row.as_ptr()) }
     }
 
+    /// The same without exact variances: every coefficient has that of a single patch.
+    pub(super) fn prepare_single(&mut self, spectrum: &Spectrum) {
+        let own: [Row; 8] =
+            std::array::from_fn(|u| std::array::from_fn(|v| spectrum.own()[8 * u + v].max(LEAST)));
+        self.nodes.relative.fill(own);
+    }
+
     /// Computes the variances of a group.
     #[inline(never)]
-    pub(super) fn of_group<S: Simd>(&mut self, group: &[u32]) {
+    pub(super) fn of_group<S: Simd>(&mut self, group: &[u32], spectrum: Option<&Spectrum>) {
         S::vectorize(
             #[inline(always)]
-            || self.of_group_inner::<S>(group),
+            || match spectrum {
+                None => {
+                    let table = std::mem::take(&mut self.table);
+                    self.of_group_inner::<S>(group, White(&table));
+                    self.table = table;
+                }
+                Some(spectrum) => self.of_group_inner::<S>(group, Coloured::new(spectrum)),
+            },
         );
     }
 
     #[inline(always)]
-    fn of_group_inner<S: Simd>(&mut self, group: &[u32]) {
+    fn of_group_inner<'a, S: Simd>(&mut self, group: &[u32], noise: impl Noise<'a>) {
         let n = group.len().min(MAX);
         let (mut ys, mut xs, mut near): (_, _, Near) = ([0u16; MAX], [0u16; MAX], [[0; MAX / 64]; MAX]);
         for ((&key, y), x) in group.iter().zip(&mut ys).zip(&mut xs) {
@@ -82,17 +98,17 @@ impl Variances {
             (*y, *x) = (dy as u16, dx as u16);
         }
         for (i, near) in near.iter_mut().enumerate().take(n) {
-            *near = overlaps::<S>(&ys, &xs, i, n);
+            *near = overlaps::<S>(&ys, &xs, i, n, noise.reach());
         }
         // Node 1 is the root, node i has the children 2i and 2i + 1; node i is also coefficient i.
         for node in (1..n).rev() {
-            self.node::<S>(node, n, &ys, &xs, &near);
+            self.node::<S>(node, n, &ys, &xs, &near, noise);
         }
         for u in 0..8 {
             // SAFETY: rows have 8 floats.
             unsafe {
                 let pairs = if n > 1 { S::load(self.nodes.within[1][u].as_ptr()) } else { S::splat(0.0) };
-                let v = S::fma(pairs, S::splat(2.0 / n as f32), S::splat(1.0));
+                let v = S::fma(pairs, S::splat(2.0 / n as f32), noise.own::<S>(u));
                 S::store(self.nodes.relative[0][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
             }
         }
@@ -100,7 +116,15 @@ impl Variances {
 
     /// The variance of the coefficient at `node` from the pairs across its halves and those within them.
     #[inline(always)]
-    fn node<S: Simd>(&mut self, node: usize, n: usize, ys: &[u16; MAX], xs: &[u16; MAX], near: &Near) {
+    fn node<'a, S: Simd>(
+        &mut self,
+        node: usize,
+        n: usize,
+        ys: &[u16; MAX],
+        xs: &[u16; MAX],
+        near: &Near,
+        noise: impl Noise<'a>,
+    ) {
         let size = n >> node.ilog2();
         let first = (node - (1 << node.ilog2())) * size;
         let left = ((1u128 << (size / 2)) - 1) << first;
@@ -114,7 +138,7 @@ impl Variances {
                     let j = word * 64 + pairs.trailing_zeros() as usize;
                     pairs &= pairs - 1;
                     let (dy, dx) = (ys[i].wrapping_sub(ys[j]) as i16, xs[i].wrapping_sub(xs[j]) as i16);
-                    let rows = &self.table[(dy.unsigned_abs() % 8 * 8 + dx.unsigned_abs() % 8) as usize];
+                    let rows = noise.pair(dy, dx);
                     for u in 0..8 {
                         // SAFETY: rows have 8 floats.
                         across[u] = S::add(across[u], unsafe { S::load(rows[u].as_ptr()) });
@@ -134,29 +158,99 @@ impl Variances {
                     (across[u], S::sub(S::splat(0.0), across[u]))
                 };
                 S::store(within[node % MAX][u].as_mut_ptr(), sum);
-                let v = S::fma(difference, S::splat(2.0 / size as f32), S::splat(1.0));
+                let v = S::fma(difference, S::splat(2.0 / size as f32), noise.own::<S>(u));
                 S::store(relative[node % MAX][u].as_mut_ptr(), S::max(v, S::splat(LEAST)));
             }
         }
     }
 }
 
-/// Which of the `n` patches are less than a patch away from patch `i`, in rows and in columns.
+/// What the noise of two patches has in common.
+trait Noise<'a>: Copy {
+    /// Displacements from here on count nothing.
+    fn reach(self) -> u16;
+
+    /// Covariances of the coefficients of patches a displacement apart that is less than the reach.
+    fn pair(self, dy: i16, dx: i16) -> &'a [Row; 8];
+
+    /// Row `u` of the variances of a single patch.
+    fn own<S: Simd>(self, u: usize) -> S::F32;
+}
+
+/// White noise: patches have in common what they overlap.
+#[derive(Clone, Copy)]
+struct White<'a>(&'a [[Row; 8]]);
+
+impl<'a> Noise<'a> for White<'a> {
+    #[inline(always)]
+    fn reach(self) -> u16 {
+        8
+    }
+
+    #[inline(always)]
+    fn pair(self, dy: i16, dx: i16) -> &'a [Row; 8] {
+        &self.0[(dy.unsigned_abs() % 8 * 8 + dx.unsigned_abs() % 8) as usize]
+    }
+
+    #[inline(always)]
+    fn own<S: Simd>(self, _: usize) -> S::F32 {
+        S::splat(1.0)
+    }
+}
+
+/// Noise that is correlated in space.
+#[derive(Clone, Copy)]
+struct Coloured<'a> {
+    table: &'a [[Row; 8]],
+    reach: i32,
+}
+
+impl<'a> Coloured<'a> {
+    #[inline(always)]
+    fn new(spectrum: &'a Spectrum) -> Self {
+        let (rows, _) = spectrum.table().as_chunks::<8>();
+        Self { table: rows.as_chunks().0, reach: spectrum.reach() as i32 }
+    }
+}
+
+impl<'a> Noise<'a> for Coloured<'a> {
+    #[inline(always)]
+    fn reach(self) -> u16 {
+        self.reach as u16
+    }
+
+    #[inline(always)]
+    fn pair(self, dy: i16, dx: i16) -> &'a [Row; 8] {
+        // The same both ways: the table has the rows from 0 on.
+        let sign = if dy < 0 { -1 } else { 1 };
+        let (dy, dx) = (sign * i32::from(dy), sign * i32::from(dx));
+        &self.table[(dy * (2 * self.reach - 1) + dx + self.reach - 1) as usize]
+    }
+
+    #[inline(always)]
+    fn own<S: Simd>(self, u: usize) -> S::F32 {
+        // SAFETY: rows have 8 floats.
+        unsafe { S::load(self.table[(self.reach - 1) as usize][u].as_ptr()) }
+    }
+}
+
+/// Which of the `n` patches are less than `reach` away from patch `i`, in rows and in columns.
 #[inline(always)]
-fn overlaps<S: Simd>(ys: &[u16; MAX], xs: &[u16; MAX], i: usize, n: usize) -> [u64; MAX / 64] {
+fn overlaps<S: Simd>(ys: &[u16; MAX], xs: &[u16; MAX], i: usize, n: usize, reach: u16) -> [u64; MAX / 64] {
     let mut near = [0; MAX / 64];
     for block in (0..n).step_by(LANES) {
-        let close = close::<S>(ys, i, block) & close::<S>(xs, i, block);
+        let close = close::<S>(ys, i, block, reach) & close::<S>(xs, i, block, reach);
         near[block / 64] |= u64::from(close) << (block % 64);
     }
     near
 }
 
-/// Which of the 32 positions from `block` are less than a patch away from position `i`.
+/// Which of the 32 positions from `block` are less than `reach` away from position `i`.
 #[inline(always)]
-fn close<S: Simd>(all: &[u16; MAX], i: usize, block: usize) -> u32 {
+fn close<S: Simd>(all: &[u16; MAX], i: usize, block: usize, reach: u16) -> u32 {
     assert!(block + LANES <= MAX);
     // SAFETY: the assertion keeps the load inside the array.
     let others = unsafe { S::u16_load(all.as_ptr().add(block)) };
-    S::u16_lt(S::u16_sub(others, S::u16_splat(all[i].wrapping_sub(7))), S::u16_splat(15))
+    let first = all[i].wrapping_sub(reach - 1);
+    S::u16_lt(S::u16_sub(others, S::u16_splat(first)), S::u16_splat(2 * reach - 1))
 }

@@ -9,6 +9,7 @@ use super::{Format, Front, Sink, Source};
 use crate::bm3d::{Match, Params, PassParams, Plan, Profile, Weight, grid, reference};
 use crate::device::gpu::{Gpu, Runtime};
 use crate::device::{Backend, Input, Samples, SamplesMut, front};
+use crate::noise::correlated::Kernel;
 use crate::transform::Transform;
 use crate::{Cancel, ColorMode, Control, Error, Frame, Plane, PlaneView, Result, method, metrics};
 
@@ -231,6 +232,32 @@ pub(crate) fn groups_of_ties<R: Runtime>(gpu: &Gpu<R>) {
 pub(crate) fn pixels_of_every_profile<R: Runtime>(gpu: &Gpu<R>) {
     for (profile, sigma) in profiles() {
         check(gpu, &profile.params(sigma), 45, 38, &[sigma]);
+    }
+}
+
+/// A plan that knows the spectrum of the noise, and a picture with such noise.
+fn coloured(kernel: Kernel, params: &Params, (w, h): (usize, usize)) -> (Plan, Plane) {
+    let truth = Frame::grey(clean(w, h), 255.0).unwrap();
+    let noisy = kernel.add(&truth, 25.0, None, 3).unwrap().into_planes().remove(0);
+    let psd = kernel.psd(w, h, 1.0).unwrap();
+    (Plan::new(params, w, h, &[25.0]).unwrap().with_spectrum(&psd), noisy)
+}
+
+pub(crate) fn pixels_in_coloured_noise<R: Runtime>(gpu: &Gpu<R>) {
+    for kernel in [Kernel::G1w, Kernel::G3w] {
+        let (plan, noisy) = coloured(kernel, &Profile::Normal.params(25.0), (45, 38));
+        check_planes(gpu, &plan, &[noisy]);
+    }
+    // Single patches; what the quick filter does not serve; other patches.
+    let others: [&dyn Fn(&mut PassParams); 4] = [
+        &|p| (p.exact, p.window) = (false, 21),
+        &|p| (p.exact, p.group) = (true, 64),
+        &|p| (p.exact, p.stack) = (true, Transform::Wht),
+        &|p| (p.exact, p.patch, p.transform) = (true, 5, Transform::Dct),
+    ];
+    for change in others {
+        let (plan, noisy) = coloured(Kernel::G3w, &with(change), (41, 37));
+        check_planes(gpu, &plan, &[noisy]);
     }
 }
 
@@ -543,7 +570,7 @@ macro_rules! suite {
         crate::device::gpu::bm3d::conformance::suite! {
             $gpu, $open;
             groups_of_every_profile, groups_at_odd_sizes, groups_at_every_step, groups_of_every_size,
-            groups_in_every_window, groups_of_every_patch, groups_at_every_distance, groups_of_ties,
+            groups_in_every_window, groups_of_every_patch, pixels_in_coloured_noise, groups_at_every_distance, groups_of_ties,
             pixels_of_every_profile, pixels_at_odd_sizes, pixels_at_every_step, pixels_of_every_transform,
             pixels_of_every_group, pixels_with_exact_variances, pixels_with_every_weight_and_window,
             colour_channels_share_groups, patches_differ_between_passes, psnr_is_that_of_the_reference,

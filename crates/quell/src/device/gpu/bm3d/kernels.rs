@@ -66,6 +66,8 @@ pub(crate) enum Filter<R: Runtime> {
     General {
         loaded: Arc<Loaded<R>>,
         shape: FilterShape,
+        /// Of correlated noise.
+        spectrum: Option<R::Buffer>,
     },
     Tensor {
         loaded: Arc<Loaded<R>>,
@@ -90,7 +92,8 @@ impl<R: Runtime> Filter<R> {
                 let shape = FilterShape::new(pass, limits);
                 let tables = program::tables(pass, shape);
                 let loaded = library.get(runtime, program::filter(pass, shape, planes), 0, Some(&tables))?;
-                Ok(Self::General { loaded, shape })
+                let spectrum = pass.spectrum.as_ref().map(|s| upload(runtime, s.table())).transpose()?;
+                Ok(Self::General { loaded, shape, spectrum })
             }
         }
     }

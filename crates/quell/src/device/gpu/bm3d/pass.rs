@@ -389,8 +389,8 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let noisy = &*have(&mut buffers.noisy[c])?;
         // The first pass has no pilot, and does not look.
         let basic = if index > 0 { &*have(&mut buffers.basic[c])? } else { noisy };
-        let (loaded, shape) = match &self.kernels.passes[index].filter {
-            Filter::General { loaded, shape } => (loaded, shape),
+        let (loaded, shape, spectrum) = match &self.kernels.passes[index].filter {
+            Filter::General { loaded, shape, spectrum } => (loaded, shape, spectrum),
             Filter::Tensor { loaded, kernel, constants } => {
                 let args = [
                     Arg::Buffer(noisy),
@@ -429,6 +429,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             Arg::I32(int(g.pitch)),
             Arg::F32(strength),
         ];
+        args.extend(spectrum.as_ref().map(Arg::Buffer));
         let kernel = loaded.kernel("bm3d_filter")?;
         match *shape {
             FilterShape::Group { items } => {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::geometry::MARGIN;
 use crate::ColorMode;
-use crate::bm3d::{PassPlan, Shrink, Weight};
+use crate::bm3d::{PassPlan, Shrink, Spectrum, Weight};
 use crate::device::gpu::{Limits, Program};
 use crate::transform::{Matrix, Transform};
 
@@ -205,7 +205,9 @@ impl FilterShape {
         let items = pixels.next_multiple_of(32);
         // As the kernel declares it: the group, its places, partial sums and, for exact variances, pairs.
         let floats = pass.group * (pass.patch * (pass.patch | 1)) + pass.group + items + 8;
-        let exact = if pass.exact { 4 * (pixels + pass.group) + pass.group * pass.group / 2 + 4 } else { 0 };
+        let pair = if pass.spectrum.is_some() { 2 } else { 1 };
+        let exact =
+            if pass.exact { 4 * (pixels + pass.group) + pair * (pass.group * pass.group / 2 + 4) } else { 0 };
         if fast && pass.group <= 32 && 4 * floats + exact <= limits.local_bytes.min(LOCAL_BYTES) {
             Self::Group { items }
         } else {
@@ -234,6 +236,7 @@ pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -
     );
     p.define("HARD", u8::from(matches!(pass.shrink, Shrink::Hard { .. })));
     p.define("EXACT", u8::from(pass.exact));
+    p.define("SPECTRUM", pass.spectrum.as_ref().map_or(0, Spectrum::reach));
     p.define("DEVIATION", u8::from(pass.weight == Weight::Deviation));
     p.define("KEEPS_MEAN", u8::from(pass.keeps_mean()));
     // Rows of these are alternately even and odd, which halves the products.

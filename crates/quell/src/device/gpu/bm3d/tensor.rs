@@ -138,6 +138,7 @@ impl TensorFilter {
         let fits = pass.patch == 8
             && pass.stack == Transform::Haar
             && pass.keeps_mean()
+            && pass.spectrum.is_none()
             && matches!(group, 8 | 16 | 32)
             && step <= 8
             && left(radius, step) <= MARGIN

@@ -18,7 +18,7 @@ use super::matching::Window;
 use crate::bm3d::Shrink;
 use crate::device::cpu::simd::{Kernel, Simd};
 use patch::{Layout, PatchTransform, convolve};
-use stack::{Correlation, StackTransform};
+use stack::{Correlation, StackTransform, correlated, single};
 
 /// Buffers of one thread.
 #[derive(Default)]
@@ -77,6 +77,9 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
     across.prepare(pass.stack, pass.group);
     let correlation = pass.exact.then(|| Correlation::<P>::new(&pass.transform.forward(n)));
     let relative = filled::<P>(relative, if pass.exact { pass.group * n } else { n }, 1.0);
+    if let (false, Some(spectrum)) = (pass.exact, &pass.spectrum) {
+        single(spectrum, n, relative);
+    }
     let window = Window { radius: pass.radius };
     let mut at = [(0, 0); MAX];
     let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
@@ -91,8 +94,10 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
             );
         }
         let (at, stack) = (&at[..m], &mut stack[..m * n]);
-        if let Some(correlation) = &correlation {
-            correlation.variances(at, across.columns(m), pairs, relative);
+        match (&correlation, &pass.spectrum) {
+            (Some(_), Some(spectrum)) => correlated(spectrum, n, at, across.columns(m), relative),
+            (Some(correlation), None) => correlation.variances(at, across.columns(m), pairs, relative),
+            (None, _) => {}
         }
         transform.load(z, layout, at, stack);
         across.forward(stack, m);

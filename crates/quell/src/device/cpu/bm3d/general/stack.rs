@@ -2,6 +2,7 @@
 
 use super::super::group8::MAX;
 use super::patch::{Blocked, columns, times};
+use crate::bm3d::Spectrum;
 use crate::transform::{Matrix, Transform};
 
 /// Least relative variance: a combination that cancels keeps clear of 0 / 0. The same in the reference.
@@ -146,6 +147,50 @@ fn product<const P: usize>(matrix: &Blocked, stack: &mut [[f32; P]], m: usize) {
             |k, row| stack[k * n + u] = *row,
         );
     }
+}
+
+/// The same where the noise is correlated: the sum over all pairs of `h_k[i] h_k[j]` times what the spectrum has for their
+/// displacement.
+#[inline(always)]
+pub(super) fn correlated<const P: usize>(
+    spectrum: &Spectrum,
+    n: usize,
+    at: &[(usize, usize)],
+    across: &[f32],
+    relative: &mut [[f32; P]],
+) {
+    let m = at.len();
+    relative[..m * n].fill([0.0; P]);
+    let apart = |a: usize, b: usize| a as isize - b as isize;
+    for (j, (a, column)) in at.iter().zip(across.chunks_exact(m)).enumerate() {
+        for (i, (b, other)) in at.iter().zip(across.chunks_exact(m)).enumerate().take(j + 1) {
+            let Some(atoms) = spectrum.at(apart(a.1, b.1), apart(a.0, b.0)) else { continue };
+            let count = if i == j { 1.0 } else { 2.0 };
+            for ((relative, a), b) in relative.chunks_exact_mut(n).zip(column).zip(other) {
+                let product = count * a * b;
+                if product == 0.0 {
+                    continue;
+                }
+                for (row, atoms) in relative.iter_mut().zip(atoms.chunks_exact(n)) {
+                    row.iter_mut().zip(atoms).for_each(|(v, r)| *v += product * r);
+                }
+            }
+        }
+    }
+    at_least(&mut relative[..m * n]);
+}
+
+/// The variances of patches on their own.
+pub(super) fn single<const P: usize>(spectrum: &Spectrum, n: usize, relative: &mut [[f32; P]]) {
+    for (row, atoms) in relative.iter_mut().zip(spectrum.own().chunks_exact(n)) {
+        row[..n].copy_from_slice(atoms);
+    }
+    at_least(relative);
+}
+
+#[inline(always)]
+fn at_least<const P: usize>(relative: &mut [[f32; P]]) {
+    relative.as_flattened_mut().iter_mut().for_each(|v| *v = v.max(LEAST));
 }
 
 /// Exact noise variances of the coefficients of a group whose patches overlap (Makinen et al. 2020).

@@ -168,7 +168,7 @@ pub(super) fn from() -> Arg {
         .value_parser(OsStringValueParser::new().try_map(|text| -> Result<From, String> {
             let numbers: Option<Vec<usize>> =
                 text.to_str().and_then(|t| t.split(',').map(|n| n.trim().parse().ok()).collect());
-            match numbers.map(|n| <[usize; 4]>::try_from(n)) {
+            match numbers.map(<[usize; 4]>::try_from) {
                 Some(Ok([_, _, 0, _] | [_, _, _, 0])) => Err("the region is empty".into()),
                 Some(Ok(region)) => Ok(From::Region(region)),
                 Some(Err(_)) => Err("must be X,Y,W,H: column, row, width and height of a flat part".into()),

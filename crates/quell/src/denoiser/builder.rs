@@ -275,10 +275,9 @@ impl DenoiserBuilder {
         if (self.luma, self.chroma) == (Some(0.0), Some(0.0)) {
             return Err(Error::parameter("chroma", 0, "nothing is left to filter: luma is 0 as well"));
         }
-        let one_level = self.noise.known().is_none_or(|m| m.relative() == [1.0; 3]);
-        if !(one_level && self.luma.is_none() && self.chroma.is_none())
-            && !matches!(self.method, Method::Bm3d(_) | Method::Nlm(_))
-        {
+        let of_noise = self.noise.known().is_some_and(|m| m.relative() != [1.0; 3]);
+        let levels = of_noise || self.luma.is_some() || self.chroma.is_some();
+        if levels && !matches!(self.method, Method::Bm3d(_) | Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
                 "method {} filters all channels alike: methods bm3d and nlm know levels for luma and colour",
                 self.method.name()

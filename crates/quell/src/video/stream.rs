@@ -54,7 +54,7 @@ pub struct Stream {
 /// Where the noise is known from.
 enum Source {
     /// Given, or correlated, which is found out once.
-    Given(ClipNoise),
+    Given(Box<ClipNoise>),
     /// The frames as they come, and those that were looked at before.
     Watched(Box<Watch>),
 }
@@ -84,7 +84,7 @@ impl Denoiser {
         let latency = self.spec.params(25.0, 1)?.future();
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let source = if self.spec.noise.known().is_some() || !self.spec.correlation.is_none() {
-            Source::Given(noise)
+            Source::Given(Box::new(noise))
         } else if noise.frames() > 0 {
             Source::Watched(Box::new(Watch::known(noise)))
         } else {

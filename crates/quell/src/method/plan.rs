@@ -289,6 +289,15 @@ impl Plan {
         self
     }
 
+    /// The same with all rows wanted that are given.
+    #[must_use]
+    pub(crate) fn with_all_rows(mut self) -> Self {
+        if let Some(part) = &mut self.part {
+            part.write = part.read.clone();
+        }
+        self
+    }
+
     /// The same with another front.
     pub(crate) fn with_front(&self, front: Front) -> Self {
         Self { work: self.work.clone(), front, part: self.part.clone() }

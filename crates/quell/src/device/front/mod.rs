@@ -46,6 +46,8 @@ fn layers(
     }
     if let Some(curve) = &front.curve {
         let inside = plan.with_front(Front { color: front.color, ..Front::channels(255.0) });
+        // The next round looks at rows that are not wanted in the end.
+        let inside = if plan.rounds() > 1 { inside.with_all_rows() } else { inside };
         return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
     }
     let converted = || -> Result<Box<dyn Sequence>> {

@@ -95,6 +95,29 @@ fn no_photons_are_the_least_and_many_go_on() {
 }
 
 #[test]
+fn mixtures_with_the_clean_picture_have_the_noise_of_the_transform() {
+    let curve = Curve::poisson_gauss(120.0, 100.0).unwrap();
+    let rounds = curve.rounds();
+    assert_eq!(rounds.len(), curve.further_rounds());
+    assert!(!rounds.is_empty());
+    // At half a photon the transform of the samples has too little noise; every mixture comes nearer.
+    let y = 60.0;
+    let noise = |f: &dyn Fn(f32) -> f32| moments(y, 120.0, 100.0, f);
+    let mut before = noise(&|z| curve.forward(z)).1 / f64::from(curve.sigma());
+    for (part, mixture) in rounds {
+        assert_eq!(mixture.sigma(), curve.sigma());
+        let (mean, deviation) = noise(&|z| mixture.forward(y + part * (z - y)));
+        let ratio = deviation / f64::from(curve.sigma());
+        assert!(ratio > before + 0.05 && ratio < 1.05, "{ratio} after {before}");
+        before = ratio;
+        // The inverse is that of more photons, not of the mixture: a few hundredths of a photon are left.
+        let back = mixture.inverse(mean as f32);
+        assert!((back - y).abs() < 0.05 * 120.0, "{y} came back as {back}");
+    }
+    assert!(Curve::poisson_gauss(4.0, 9.0).unwrap().rounds().is_empty());
+}
+
+#[test]
 fn constant_noise_needs_no_transform() {
     let curve = Curve::poisson_gauss(0.0, 100.0).unwrap();
     assert_eq!(

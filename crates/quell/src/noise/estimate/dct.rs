@@ -37,7 +37,7 @@ const OF_ALL: Sets = Sets { share: 0.005, fewest: FEWEST, enough: 4096 };
 const OF_BIN: Sets = Sets { share: 0.04, fewest: 64, enough: 2048 };
 const BINS: usize = 6;
 /// Standard errors by which a bin has to differ.
-const DIFFERS: f64 = 2.0;
+const DIFFERS: f64 = 2.5;
 /// The quietest bins do not count for less than this part of the variance found of all blocks: noise that depends so much
 /// on brightness is not to be filtered for its weakest place.
 const LEAST: f64 = 0.75;

@@ -62,7 +62,9 @@ impl Engine {
         builder = set(builder, args.chroma, DenoiserBuilder::chroma);
         builder = set(builder, args.detail, DenoiserBuilder::detail);
         builder = set(builder, args.grain, DenoiserBuilder::grain);
-        builder = builder.undo_clipping(!args.keep_clipping);
+        if args.keep_clipping {
+            builder = builder.undo_clipping(false);
+        }
         if let Some(text) = &args.params_text {
             builder = builder.toml(text.as_str());
         }

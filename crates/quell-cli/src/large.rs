@@ -24,8 +24,6 @@ use crate::range::Used;
 const PROCESSOR: usize = 48 << 20;
 /// The same on a GPU, which has time for halos while files are read and written.
 const GPU: usize = 8 << 20;
-/// Rows of a band for each row of its halo, at least.
-const HALOS: usize = 4;
 /// Rows that noise is estimated from: so many pixels, in so many places.
 const SEEN: usize = 2 << 20;
 const PLACES: usize = 16;
@@ -349,8 +347,8 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
         let rows = |part: Part| Rows { read: part.read(), kept: part.kept(), part: Some(part) };
         parts.into_iter().map(rows).collect()
     };
-    // Pictures that are filtered at several sizes depend on many rows around: most of a band should be its own.
-    let least = (HALOS * plan.halo()).min(PROCESSOR / width.max(1));
+    // Pictures that are filtered at several sizes depend on many rows around: a band should be no smaller than that.
+    let least = plan.halo().min(PROCESSOR / width.max(1));
     all(plan.parts(engine.tile().unwrap_or(most.max(least))))
 }
 

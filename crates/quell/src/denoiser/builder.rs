@@ -48,7 +48,7 @@ pub struct DenoiserBuilder {
     pub(crate) correlation: Correlation,
     detail: f32,
     grain: f32,
-    keep_clipping: bool,
+    clipping: Option<bool>,
     device: Device,
     options: DeviceOptions,
 }
@@ -180,11 +180,13 @@ impl DenoiserBuilder {
         self
     }
 
-    /// Whether to undo what clipping at black and white did to the mean of strong noise, in pictures where samples pile up
-    /// there as clipped noise does (the default; see [`undo_clipping`](crate::noise::undo_clipping)). Others do not change.
+    /// Whether to undo what clipping at black and white did to the mean of strong noise, where samples pile up there as
+    /// clipped noise does (see [`undo_clipping`](crate::noise::undo_clipping)). Without a word it is undone in pictures, and by
+    /// isolines in every frame; `true` has every frame of samples and streams looked at as well, which takes longer than the
+    /// filter of a GPU.
     #[must_use]
     pub fn undo_clipping(mut self, undo: bool) -> Self {
-        self.keep_clipping = !undo;
+        self.clipping = Some(undo);
         self
     }
 
@@ -324,9 +326,14 @@ impl DenoiserBuilder {
         Mix { detail: self.detail, grain: self.grain, sigma }
     }
 
-    /// Whether what clipping did is undone.
+    /// Whether what clipping did is undone in pictures.
     pub(crate) fn undoes_clipping(&self) -> bool {
-        !self.keep_clipping
+        self.clipping != Some(false)
+    }
+
+    /// Whether it is undone in samples and streams, whatever the method says.
+    pub(crate) fn undoes_clipping_of_frames(&self) -> bool {
+        self.clipping == Some(true)
     }
 
     /// Filter as if the noise were so many times as strong.
@@ -370,10 +377,11 @@ impl DenoiserBuilder {
     /// Where clipping is undone; `own` is what the method says.
     fn unclip(&self, subject: &Subject, own: Option<Unclip>) -> Option<Unclip> {
         match self.method {
-            _ if self.keep_clipping || subject.clipped.is_some_and(|ends| !ends.any()) => None,
-            // Frames of video are not looked at one by one.
+            _ if !self.undoes_clipping() || subject.clipped.is_some_and(|ends| !ends.any()) => None,
+            // Frames are looked at one by one where that is wanted.
             Method::Bm3d(_) | Method::Nlm(_) => {
-                subject.clipped.map(|ends| Unclip { sigma: subject.sigma, ends: Some(ends) })
+                let looks = subject.clipped.is_some() || self.undoes_clipping_of_frames();
+                looks.then_some(Unclip { sigma: subject.sigma, ends: subject.clipped })
             }
             _ => own,
         }

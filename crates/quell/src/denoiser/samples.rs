@@ -4,7 +4,7 @@ use super::{Denoiser, Known, Resolved};
 use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Timing};
 use crate::frame::{check_samples, check_white, typical_range};
 use crate::method::Subject;
-use crate::noise::{Ends, clipped_ends};
+use crate::noise::Ends;
 use crate::{Control, Error, Result};
 
 impl Denoiser {
@@ -70,8 +70,9 @@ impl Denoiser {
         same_number(from.len(), to.len())?;
         from.iter().chain(to).try_for_each(|s| s.check(width))?;
         let formats: Vec<SampleFormat> = from.iter().map(DeviceSamples::format).collect();
-        let none = |_| Ends::default();
-        let plan = self.plan_samples(width, height, white, &formats, || (0.0, white), none)?.plan;
+        // Nobody looks at them, so nothing is known to be clipped.
+        let none = Some(Ends::default());
+        let plan = self.plan_samples(width, height, white, &formats, none, || (0.0, white))?.plan;
         self.backend.open(&plan)?.lent(from, to, control)
     }
 
@@ -101,20 +102,19 @@ impl Denoiser {
         }
         check_white(white)?;
         check_finite(width, white, from)?;
-        let clipped = |sigma| clipped_ends((width, height), from.len(), white, sigma, |p, i| from[p].get(i));
-        self.plan_samples(width, height, white, &formats, || range(from), clipped)
+        self.plan_samples(width, height, white, &formats, None, || range(from))
     }
 
     /// The job for samples of known noise. `range` is asked only where the type does not keep them in `0..=white`;
-    /// `clipped` tells where noise of a deviation was clipped.
+    /// `clipped` tells where the noise was clipped, if that is known.
     fn plan_samples(
         &self,
         width: usize,
         height: usize,
         white: f32,
         formats: &[SampleFormat],
+        clipped: Option<Ends>,
         range: impl FnOnce() -> (f32, f32),
-        clipped: impl FnOnce(f32) -> Ends,
     ) -> Result<Resolved> {
         let channels = formats.len();
         if channels != 1 && channels != 3 {
@@ -137,8 +137,6 @@ impl Denoiser {
         };
         let range = if formats.iter().all(bounded) { (0.0, white) } else { range() };
         let known = Known::new(model, white);
-        let looks = self.spec.undoes_clipping() && model.brightness().is_none();
-        let clipped = Some(if looks { clipped(known.sigma) } else { Ends::default() });
         let subject = Subject { range, clipped, ..Subject::new(width, height, channels, white) };
         self.plan(known, subject)
     }

@@ -43,8 +43,11 @@ pub(super) struct Bin {
 }
 
 /// Sorts blocks by brightness and takes the quietest of each bin.
-pub(super) fn bins(mut blocks: Vec<Block>) -> Bins {
-    let usable = |most: f32| move |b: &Block| b.clipped <= most && b.energy[0][1] > EMPTY;
+pub(super) fn bins(
+    mut blocks: Vec<Block>,
+    colour: impl Fn(&Block) -> [[f32; BANDS.len()]; 2] + Sync,
+) -> Bins {
+    let usable = |most: f32| move |b: &Block| b.clipped <= most && b.energy[1] > EMPTY;
     let wanted = (ENOUGH * blocks.len() as f64).max(8.0 * FEWEST as f64);
     let enough = |most: &f32| blocks.iter().filter(|b| usable(*most)(b)).count() as f64 >= wanted;
     let most = CLIPPED.into_iter().find(enough).unwrap_or(1.0);
@@ -59,10 +62,10 @@ pub(super) fn bins(mut blocks: Vec<Block>) -> Bins {
     let bin = |k: usize| {
         let first = blocks.partition_point(|b| f64::from(b.brightness) < edge(k));
         let end = blocks.partition_point(|b| f64::from(b.brightness) <= edge(k + 1));
-        (end >= first + FEWEST).then(|| quietest(&blocks[first..end]))
+        (end >= first + FEWEST).then(|| quietest(&blocks[first..end], &colour))
     };
     let detail = |band: usize| {
-        let mut energy: Vec<f32> = blocks.iter().map(|b| b.energy[0][band]).collect();
+        let mut energy: Vec<f32> = blocks.iter().map(|b| b.energy[band]).collect();
         energy.par_sort_unstable_by(f32::total_cmp);
         quantile(&energy, DETAILED)
     };
@@ -83,15 +86,19 @@ fn quantile(sorted: &[f32], share: f64) -> f64 {
 
 /// What the blocks with the least energy in the first band have. Noise is independent in the others, so that choosing does
 /// not bias them.
-fn quietest(bin: &[Block]) -> Bin {
+fn quietest(bin: &[Block], colour: &(impl Fn(&Block) -> [[f32; BANDS.len()]; 2] + Sync)) -> Bin {
     let mut order: Vec<&Block> = bin.iter().collect();
-    order.sort_by(|a, b| a.energy[0][0].total_cmp(&b.energy[0][0]));
+    order.sort_by(|a, b| a.energy[0].total_cmp(&b.energy[0]));
     order.truncate(FEWEST.max((bin.len() as f64 * SHARE) as usize));
     let n = order.len() as f64;
     let mean = |f: &dyn Fn(&Block) -> f64| order.iter().map(|b| f(b)).sum::<f64>() / n;
-    let log = |b: &Block| f64::from(b.energy[0][1]).ln();
+    let log = |b: &Block| f64::from(b.energy[1]).ln();
     let centre = mean(&log);
-    let level = |c: usize, band: usize| mean(&|b| f64::from(b.energy[c][band])).sqrt();
+    let colours: Vec<[[f32; BANDS.len()]; 2]> = order.par_iter().map(|b| colour(b)).collect();
+    let level = |c: usize, band: usize| match c {
+        0 => mean(&|b| f64::from(b.energy[band])).sqrt(),
+        _ => (colours.iter().map(|e| f64::from(e[c - 1][band])).sum::<f64>() / n).sqrt(),
+    };
     Bin {
         brightness: mean(&|b| f64::from(b.brightness)),
         scatter: mean(&|b| (log(b) - centre).powi(2)).sqrt(),
@@ -105,7 +112,7 @@ mod tests {
     use super::*;
 
     fn block(brightness: f32, energy: f32, clipped: f32) -> Block {
-        Block { brightness, energy: [[energy; BANDS.len()]; 3], clipped, evenness: 1.0 }
+        Block { at: (0, 0), brightness, energy: [energy; BANDS.len()], clipped, evenness: 1.0 }
     }
 
     #[test]
@@ -114,7 +121,7 @@ mod tests {
             let loud = if i % 1000 < 100 { 4.0 } else { 400.0 };
             block((i / 1000) as f32 * 10.0 + (i % 7) as f32, loud, 0.0)
         });
-        let found = bins(blocks.collect()).list;
+        let found = bins(blocks.collect(), |_| Default::default()).list;
         assert_eq!(found.len(), BINS);
         for (k, bin) in found.iter().enumerate() {
             assert!((bin.brightness - 10.0 * k as f64 - 3.0).abs() < 1.0, "{bin:?}");
@@ -129,8 +136,12 @@ mod tests {
                 block(i as f32, if i < clean { 4.0 } else { 1.0 }, if i < clean { 0.0 } else { 0.5 })
             })
         };
-        assert!(bins(mixed(1000).collect()).list.iter().all(|b| b.levels[0][0] == 2.0));
-        assert!(bins(mixed(100).collect()).list.iter().any(|b| b.levels[0][0] == 1.0));
+        assert!(
+            bins(mixed(1000).collect(), |_| Default::default()).list.iter().all(|b| b.levels[0][0] == 2.0)
+        );
+        assert!(
+            bins(mixed(100).collect(), |_| Default::default()).list.iter().any(|b| b.levels[0][0] == 1.0)
+        );
     }
 
     #[test]

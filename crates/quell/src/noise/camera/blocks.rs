@@ -26,11 +26,12 @@ type Samples = [[f32; SIDE]; SIDE];
 /// What is kept of a block, on the 0..255 scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
+    /// Its top left sample.
+    pub(super) at: (usize, usize),
     /// Mean of its samples.
     pub(super) brightness: f32,
-    /// Mean energy of a coefficient, by channel (luma and two of colour) and band. White noise has its variance in all of
-    /// them, if it is of colour.
-    pub(super) energy: [[f32; BANDS.len()]; 3],
+    /// Mean energy of a coefficient of luma by band. White noise has its variance in all of them, if it is of colour.
+    pub(super) energy: [f32; BANDS.len()],
     /// Share of pixels at an end of the range.
     pub(super) clipped: f32,
     /// Geometric over arithmetic mean of the variances of its parts: near 1 for noise, small where an edge runs through.
@@ -67,65 +68,76 @@ fn is_seen(alpha: &PlaneView<'_>, x: usize, y: usize) -> bool {
 fn look(planes: &[PlaneView<'_>], white: f32, cosines: &Cosines, x: usize, y: usize) -> Block {
     let scale = 255.0 / white;
     let mut clipped = [[false; SIDE]; SIDE];
-    let mut channels = [[[0.0; SIDE]; SIDE]; 3];
-    for (plane, channel) in planes.iter().zip(&mut channels) {
-        for (i, (row, ends)) in channel.iter_mut().zip(&mut clipped).enumerate() {
+    let mut luma = [[0.0; SIDE]; SIDE];
+    for plane in planes {
+        for (i, (row, ends)) in luma.iter_mut().zip(&mut clipped).enumerate() {
             let from = &plane.row(y + i)[x..x + SIDE];
             for ((to, end), &v) in row.iter_mut().zip(ends).zip(from) {
-                *to = v * scale;
+                *to += v * scale;
                 *end |= v <= 0.0 || v >= white;
             }
         }
     }
-    if planes.len() == 1 {
-        // As if red, green and blue were equal.
-        let luma = 3.0_f32.sqrt();
-        channels[0].as_flattened_mut().iter_mut().for_each(|v| *v *= luma);
-    } else {
-        to_opponents(&mut channels);
-    }
-    let [mean, ..] = centre(&mut channels, 1);
-    centre(&mut channels, planes.len());
-    let mut energy = [[0.0; BANDS.len()]; 3];
-    for (energy, channel) in energy.iter_mut().zip(&channels).take(planes.len()) {
-        *energy = bands(&cosines.transform(channel));
-    }
+    // By a row of length 1: white noise keeps its deviation. A grey picture is as if red, green and blue were equal.
+    let root = 3.0_f32.sqrt();
+    let unit = if planes.len() == 1 { root } else { 1.0 / root };
+    luma.as_flattened_mut().iter_mut().for_each(|v| *v *= unit);
+    let mean = centre(&mut luma);
     let count = clipped.as_flattened().iter().filter(|end| **end).count();
     Block {
-        brightness: mean / 3.0_f32.sqrt(),
-        energy,
+        at: (x, y),
+        brightness: mean / root,
+        energy: bands(&cosines.transform(&luma)),
         clipped: count as f32 / (SIDE * SIDE) as f32,
-        evenness: evenness(&channels[0]),
+        evenness: evenness(&luma),
     }
 }
 
-/// Red, green and blue to luma and two channels of colour, by rows of length 1: white noise keeps its deviation.
-fn to_opponents([red, green, blue]: &mut [Samples; 3]) {
-    let (luma, first, second) = (1.0 / 3.0_f32.sqrt(), 0.5_f32.sqrt(), 1.0 / 6.0_f32.sqrt());
-    let rgb = red.as_flattened_mut().iter_mut().zip(green.as_flattened_mut()).zip(blue.as_flattened_mut());
-    for ((r, g), b) in rgb {
-        let (y, d, e) = (luma * (*r + *g + *b), first * (*r - *b), second * (*r - 2.0 * *g + *b));
-        (*r, *g, *b) = (y, d, e);
-    }
+/// What tells of the colour of blocks; of grey pictures nothing. Most blocks are not asked.
+pub(super) struct Colour<'a> {
+    planes: &'a [PlaneView<'a>],
+    scale: f32,
+    cosines: Cosines,
 }
 
-/// Takes the means of the first channels away, which would cost the small coefficients their digits. Channels are added up
-/// side by side: one addition does not wait for the other.
-fn centre(channels: &mut [Samples; 3], count: usize) -> [f32; 3] {
-    let mut sums = [0.0_f32; 3];
-    let [a, b, c] = [0, 1, 2].map(|i| channels[i].as_flattened());
-    if count == 1 {
-        sums[0] = a.iter().sum();
-    } else {
-        for ((a, b), c) in a.iter().zip(b).zip(c) {
-            sums = [sums[0] + a, sums[1] + b, sums[2] + c];
+impl<'a> Colour<'a> {
+    pub(super) fn new(frame: &'a FrameView<'a>, grey: bool) -> Self {
+        let planes = if grey { &[] } else { frame.planes() };
+        Self { planes, scale: 255.0 / frame.white(), cosines: Cosines::new() }
+    }
+
+    /// Mean energy of a coefficient of both channels of colour, by band.
+    pub(super) fn energy(&self, block: &Block) -> [[f32; BANDS.len()]; 2] {
+        let [red, green, blue] = self.planes else { return [[0.0; BANDS.len()]; 2] };
+        let (x, y) = block.at;
+        // Rows of length 1, too.
+        let (first, second) = (0.5_f32.sqrt(), 1.0 / 6.0_f32.sqrt());
+        let mut channels = [[[0.0; SIDE]; SIDE]; 2];
+        for i in 0..SIDE {
+            let [r, g, b] = [red, green, blue].map(|p| &p.row(y + i)[x..x + SIDE]);
+            for j in 0..SIDE {
+                let [r, g, b] = [r[j], g[j], b[j]].map(|v| v * self.scale);
+                channels[0][i][j] = first * (r - b);
+                channels[1][i][j] = second * (r - 2.0 * g + b);
+            }
         }
+        channels.map(|mut channel| {
+            centre(&mut channel);
+            bands(&self.cosines.transform(&channel))
+        })
     }
-    let means = sums.map(|sum| sum / (SIDE * SIDE) as f32);
-    for (channel, mean) in channels.iter_mut().zip(means).take(count) {
-        channel.as_flattened_mut().iter_mut().for_each(|v| *v -= mean);
+}
+
+/// Takes the mean away, which would cost the small coefficients their digits.
+fn centre(samples: &mut Samples) -> f32 {
+    // Rows side by side: one addition does not wait for the other.
+    let mut sums = [0.0; SIDE];
+    for row in samples.iter() {
+        sums.iter_mut().zip(row).for_each(|(sum, v)| *sum += v);
     }
-    means
+    let mean = sums.iter().sum::<f32>() / (SIDE * SIDE) as f32;
+    samples.as_flattened_mut().iter_mut().for_each(|v| *v -= mean);
+    mean
 }
 
 /// Mean energy of the coefficients of every band.

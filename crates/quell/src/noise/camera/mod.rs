@@ -70,7 +70,11 @@ pub(super) fn find(frame: &FrameView<'_>, alpha: Option<&PlaneView<'_>>) -> Opti
     }
     let equal = frame.channels() == 3 && has_equal_planes(frame);
     let grey = frame.channels() == 1 || equal;
-    let found = decision::decide(&bins::bins(blocks::survey(frame, alpha, grey)), grey)?;
+    let found = {
+        let colour = blocks::Colour::new(frame, grey);
+        let bins = bins::bins(blocks::survey(frame, alpha, grey), |block| colour.energy(block));
+        decision::decide(&bins, grey)?
+    };
     Some(found.scaled(frame.white() / 255.0, if equal { 3.0_f32.sqrt() } else { 1.0 }))
 }
 
@@ -82,7 +86,7 @@ pub(super) fn spectra(channels: &[Plane]) -> Option<[[f32; 5]; 3]> {
         let blocks = blocks::survey(&frame, None, true);
         let count = blocks.len() as f32;
         // A grey plane counts as three equal ones there.
-        let mean = |band: usize| blocks.iter().map(|b| b.energy[0][band] / 3.0).sum::<f32>() / count;
+        let mean = |band: usize| blocks.iter().map(|b| b.energy[band] / 3.0).sum::<f32>() / count;
         (count > 0.0).then(|| std::array::from_fn(|band| mean(band).sqrt()))
     };
     let first = of(channels.first()?)?;

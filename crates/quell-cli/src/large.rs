@@ -347,8 +347,8 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
         let rows = |part: Part| Rows { read: part.read(), kept: part.kept(), part: Some(part) };
         parts.into_iter().map(rows).collect()
     };
-    // Pictures that are filtered at several sizes depend on many rows around: a band should be no smaller than that.
-    let least = plan.halo().min(PROCESSOR / width.max(1));
+    // Pictures that are filtered at several sizes depend on many rows around: a band should have as many of its own.
+    let least = (2 * plan.halo()).min(PROCESSOR / width.max(1));
     all(plan.parts(engine.tile().unwrap_or(most.max(least))))
 }
 

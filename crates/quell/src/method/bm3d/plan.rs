@@ -75,6 +75,8 @@ const REACH: usize = 20;
 /// What lambda and mu2 gain where all the noise is in few of the coefficients of a patch.
 const LAMBDA_RISE: f32 = 0.34;
 const MU2_RISE: f32 = 1.15;
+/// Unevenness from which on mu2 rises no further: it would blur what stripes leave free.
+const MU2_MOST: f32 = 0.3;
 
 /// What a pass does to the coefficients of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -159,7 +161,7 @@ impl PassPlan {
         self.spectrum = Some(Spectrum::new(psd, self.transform, self.patch, reach));
         match &mut self.shrink {
             Shrink::Hard { lambda } => *lambda *= 1.0 + LAMBDA_RISE * uneven * uneven,
-            Shrink::Wiener { mu2 } => *mu2 *= 1.0 + MU2_RISE * uneven,
+            Shrink::Wiener { mu2 } => *mu2 *= 1.0 + MU2_RISE * uneven.min(MU2_MOST),
         }
     }
 

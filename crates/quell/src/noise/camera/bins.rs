@@ -111,6 +111,10 @@ fn quietest(bin: &[Block], colour: &(impl Fn(&Block) -> [[f32; BANDS.len()]; 2] 
 mod tests {
     use super::*;
 
+    fn grey(blocks: Vec<Block>) -> Bins {
+        bins(blocks, |_| Default::default())
+    }
+
     fn block(brightness: f32, energy: f32, clipped: f32) -> Block {
         Block { at: (0, 0), brightness, energy: [energy; BANDS.len()], clipped, evenness: 1.0 }
     }
@@ -121,7 +125,7 @@ mod tests {
             let loud = if i % 1000 < 100 { 4.0 } else { 400.0 };
             block((i / 1000) as f32 * 10.0 + (i % 7) as f32, loud, 0.0)
         });
-        let found = bins(blocks.collect(), |_| Default::default()).list;
+        let found = grey(blocks.collect()).list;
         assert_eq!(found.len(), BINS);
         for (k, bin) in found.iter().enumerate() {
             assert!((bin.brightness - 10.0 * k as f64 - 3.0).abs() < 1.0, "{bin:?}");
@@ -136,19 +140,15 @@ mod tests {
                 block(i as f32, if i < clean { 4.0 } else { 1.0 }, if i < clean { 0.0 } else { 0.5 })
             })
         };
-        assert!(
-            bins(mixed(1000).collect(), |_| Default::default()).list.iter().all(|b| b.levels[0][0] == 2.0)
-        );
-        assert!(
-            bins(mixed(100).collect(), |_| Default::default()).list.iter().any(|b| b.levels[0][0] == 1.0)
-        );
+        assert!(grey(mixed(1000).collect()).list.iter().all(|b| b.levels[0][0] == 2.0));
+        assert!(grey(mixed(100).collect()).list.iter().any(|b| b.levels[0][0] == 1.0));
     }
 
     #[test]
     fn filled_blocks_tell_nothing() {
-        assert!(bins((0..4000).map(|i| block(i as f32, 0.0, 0.0)).collect()).list.is_empty());
-        assert!(bins(Vec::new()).list.is_empty());
+        assert!(grey((0..4000).map(|i| block(i as f32, 0.0, 0.0)).collect()).list.is_empty());
+        assert!(grey(Vec::new()).list.is_empty());
         // All of one brightness: every bin is the same.
-        assert_eq!(bins(vec![block(7.0, 9.0, 0.0); 500]).list.len(), BINS);
+        assert_eq!(grey(vec![block(7.0, 9.0, 0.0); 500]).list.len(), BINS);
     }
 }

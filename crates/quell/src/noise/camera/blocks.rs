@@ -113,12 +113,12 @@ impl<'a> Colour<'a> {
         // Rows of length 1, too.
         let (first, second) = (0.5_f32.sqrt(), 1.0 / 6.0_f32.sqrt());
         let mut channels = [[[0.0; SIDE]; SIDE]; 2];
-        for i in 0..SIDE {
+        let [d, e] = &mut channels;
+        for (i, (d, e)) in d.iter_mut().zip(e).enumerate() {
             let [r, g, b] = [red, green, blue].map(|p| &p.row(y + i)[x..x + SIDE]);
-            for j in 0..SIDE {
-                let [r, g, b] = [r[j], g[j], b[j]].map(|v| v * self.scale);
-                channels[0][i][j] = first * (r - b);
-                channels[1][i][j] = second * (r - 2.0 * g + b);
+            for ((d, e), ((r, g), b)) in d.iter_mut().zip(e).zip(r.iter().zip(g).zip(b)) {
+                let [r, g, b] = [r, g, b].map(|v| v * self.scale);
+                (*d, *e) = (first * (r - b), second * (r - 2.0 * g + b));
             }
         }
         channels.map(|mut channel| {

@@ -88,6 +88,7 @@ pub(super) fn define(command: Command) -> Command {
             [
                 switch("print-plan")
                     .conflicts_with_all(["in-place", "json", "force"])
+                    .hide_short_help(true)
                     .help("Print the parameters for each picture as TOML, and do nothing"),
                 option("map", "NAME")
                     .value_parser(names(Map::ALL.map(|m| (m.name(), describe_map(m)))))

@@ -9,8 +9,10 @@ use crate::Result;
 /// the last of them.
 const LAST_LOOK: usize = 64;
 /// Noise that is so much stronger than what is filtered for, in two frames one after the other, is filtered for; behind a
-/// cut, noise that is so much weaker, too.
+/// cut, noise that is so much weaker, too, if two frames of these agree within `ALIKE`: those of a fade do not.
 const RISE: f32 = 1.5;
+const FALLS: [usize; 2] = [4, 12];
+const ALIKE: f32 = 1.2;
 /// Places of luma that tell a cut, about.
 const PLACES: usize = 4096;
 /// Their mean difference from frame to frame, of white, behind a cut: more than this, above so many times what it was. A
@@ -30,8 +32,10 @@ pub(super) struct Watch {
     since: usize,
     /// Two looks, one after the other, have to agree: what the first one saw.
     before: Option<Level>,
-    /// Behind a cut, weaker noise counts as well.
-    cut: bool,
+    /// Frames since a cut, while it is looked for weaker noise.
+    behind: Option<usize>,
+    /// What the first look for that saw.
+    calm: Option<Level>,
     scene: Scene,
 }
 
@@ -39,7 +43,7 @@ impl Watch {
     /// Of a clip of which nothing is known before. Frames are not held back for it.
     pub(super) fn live(noise: ClipNoise) -> Self {
         let scene = Scene::new(&noise.format);
-        Self { noise, level: None, live: true, since: 0, before: None, cut: false, scene }
+        Self { noise, level: None, live: true, since: 0, before: None, behind: None, calm: None, scene }
     }
 
     /// Of a clip whose noise was told by some of its frames.
@@ -61,48 +65,65 @@ impl Watch {
             return Ok(self.level.clone());
         };
         self.since += 1;
+        self.behind = if cut { Some(0) } else { self.behind.map(|n| n + 1).filter(|n| *n <= FALLS[1]) };
         if cut {
-            (self.cut, self.before) = (true, None);
+            (self.before, self.calm) = (None, None);
         }
         let due = self.live && self.since.is_power_of_two() && self.since <= LAST_LOOK;
-        if !due && !self.cut && self.before.is_none() {
+        let behind = self.behind.is_some_and(|n| n < 2 || FALLS.contains(&n));
+        if !due && !behind && self.before.is_none() {
             return Ok(None);
         }
         let found = self.noise.of_frame(frame)?.level();
-        // Black tells nothing of the scene behind it.
-        if self.cut && found.sigma.iter().all(|s| *s == 0.0) {
-            return Ok(None);
-        }
-        let differs = |now: &Level| {
-            let rises = now.sigma.iter().zip(&level.sigma).any(|(n, s)| *n > RISE * s);
-            let falls = now.sigma.iter().zip(&level.sigma).any(|(n, s)| RISE * n < *s);
-            rises || (self.cut && falls)
-        };
-        if !differs(&found) {
-            (self.before, self.cut) = (None, false);
-            return Ok(None);
-        }
-        let Some(before) = self.before.take() else {
-            self.before = Some(found);
-            return Ok(None);
-        };
-        // The lesser of the two: one may be the odd one out.
-        let least = |(a, b): (&f32, &f32)| a.min(*b);
-        let both = Level {
-            sigma: before.sigma.iter().zip(&found.sigma).map(least).collect(),
-            developed: before.developed && found.developed,
-        };
-        let cut = std::mem::take(&mut self.cut);
-        let mut next = both.clone();
-        if !cut {
-            if !both.sigma.iter().zip(&level.sigma).any(|(n, s)| *n > RISE * s) {
-                return Ok(None);
+        let next = match rises(&found, level) {
+            true => self.before.take().map_or_else(
+                || {
+                    self.before = Some(found.clone());
+                    None
+                },
+                |before| risen(&before, &found, level),
+            ),
+            false => {
+                self.before = None;
+                let first = self.behind == Some(FALLS[0]);
+                let fallen = self.calm.take().and_then(|calm| fallen(&calm, &found, level));
+                self.calm = first.then_some(found);
+                fallen
             }
-            next.sigma.iter_mut().zip(&level.sigma).for_each(|(n, s)| *n = n.max(*s));
+        };
+        if next.is_some() {
+            self.level.clone_from(&next);
         }
-        self.level = Some(next.clone());
-        Ok(Some(next))
+        Ok(next)
     }
+}
+
+fn any(a: &Level, b: &Level, test: impl Fn(f32, f32) -> bool) -> bool {
+    a.sigma.iter().zip(&b.sigma).any(|(a, b)| test(*a, *b))
+}
+
+fn rises(now: &Level, level: &Level) -> bool {
+    any(now, level, |now, level| now > RISE * level)
+}
+
+fn both(a: &Level, b: &Level, of: impl Fn(f32, f32) -> f32) -> Level {
+    let sigma = a.sigma.iter().zip(&b.sigma).map(|(a, b)| of(*a, *b)).collect();
+    Level { sigma, developed: a.developed && b.developed }
+}
+
+/// What is filtered for where two frames have more noise: the lesser of the two, since one may be the odd one out.
+fn risen(a: &Level, b: &Level, level: &Level) -> Option<Level> {
+    let least = both(a, b, f32::min);
+    rises(&least, level).then(|| Level { developed: least.developed, ..both(&least, level, f32::max) })
+}
+
+/// What is filtered for where two frames of a scene have less noise, and the same: the more of the two. Black tells nothing.
+fn fallen(a: &Level, b: &Level, level: &Level) -> Option<Level> {
+    let most = both(a, b, f32::max);
+    let black = a.sigma.iter().chain(&b.sigma).any(|s| *s == 0.0);
+    let differ = any(&most, &both(a, b, f32::min), |most, least| most > ALIKE * least);
+    let falls = any(&most, level, |most, level| RISE * most < level);
+    (falls && !black && !differ).then_some(most)
 }
 
 /// Some places of luma, frame by frame, to see where a scene ends.
@@ -172,17 +193,30 @@ mod tests {
 
     #[test]
     fn another_scene_may_have_more_noise_or_less() {
-        for (first, second) in [(5.0, 20.0), (20.0, 5.0)] {
+        // More of it is seen at once, less when the scene is calm.
+        for (first, second, after) in [(5.0, 20.0, 1), (20.0, 5.0, FALLS[1])] {
             let mut watch = watch(first);
             for seed in 0..5 {
                 assert_eq!(watch.look(&frame(60.0, first, seed)).unwrap(), None);
             }
-            // The first frame of the scene, and another one to be sure.
-            assert_eq!(watch.look(&frame(150.0, second, 10)).unwrap(), None);
-            let level = watch.look(&frame(150.0, second, 11)).unwrap().unwrap();
-            assert!((level.sigma[0] / second - 1.0).abs() < 0.15, "{level:?}");
-            for seed in 12..15 {
-                assert_eq!(watch.look(&frame(150.0, second, seed)).unwrap(), None);
+            for n in 0..20 {
+                let level = watch.look(&frame(150.0, second, 10 + n as u64)).unwrap();
+                assert_eq!(level.is_some(), n == after, "{n}: {level:?}");
+                if let Some(level) = level {
+                    assert!((level.sigma[0] / second - 1.0).abs() < 0.15, "{level:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_weak_noise_of_a_fade_is_not_that_of_the_scene() {
+        for frames in [6, 20, 60] {
+            let mut watch = watch(15.0);
+            for n in 0..80_u64 {
+                let light = (n as f32 / frames as f32).min(1.0);
+                let seen = watch.look(&frame(120.0 * light, 15.0 * light.max(0.01), n)).unwrap();
+                assert_eq!(seen, None, "{frames} frames: {n}");
             }
         }
     }

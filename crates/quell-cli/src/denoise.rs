@@ -12,7 +12,7 @@ use quell_io::bands::BandWriter;
 use quell_io::video::VideoKind;
 use quell_io::{Format, Metadata, Page, SampleType, WriteOptions};
 
-use crate::args::DenoiseArgs;
+use crate::args::{DenoiseArgs, Given};
 use crate::batch::{Batch, Done, Found, Made, Tally};
 use crate::done::{self, Before, Records};
 use crate::engine::Engine;
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     };
     let jobs = job::plan(&expanded, &target, before)?;
     check_map(args, &jobs.list)?;
+    check_region(args, &jobs.list)?;
     if args.json && jobs.list.iter().any(|j| j.output.as_os_str() == "-") {
         return Err(Failure::usage("--json prints on standard output, where the clip goes").into());
     }
@@ -311,6 +312,25 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
     }
     match jobs.iter().find(|j| j.clip) {
         Some(clip) => Err(Failure::usage(format!("{flag} is for pictures; {} is a clip", name(&clip.input)))),
+        None => Ok(()),
+    }
+}
+
+/// A region is one of a picture, and of what is filtered.
+fn check_region(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
+    if !matches!(args.engine.noise, Given::Region(_)) {
+        return Ok(());
+    }
+    let hint =
+        "quell noise IN --noise-from X,Y,W,H --save FILE measures it once; --noise-profile FILE uses it";
+    if args.map.is_some() {
+        return Err(Failure::usage("--noise-from X,Y,W,H is not for maps").hint(hint));
+    }
+    match jobs.iter().find(|j| j.clip) {
+        Some(clip) => {
+            let what = format!("--noise-from X,Y,W,H is for pictures; {} is a clip", name(&clip.input));
+            Err(Failure::usage(what).hint(hint))
+        }
         None => Ok(()),
     }
 }

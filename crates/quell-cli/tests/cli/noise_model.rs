@@ -124,6 +124,14 @@ fn what_was_found_is_kept_and_used_again() {
         assert!(run.err().contains(said), "{from}: {}", run.err());
         assert!(!f.path("x.png").exists());
     }
+    let clip = [&b"YUV4MPEG2 W64 H48 F25:1 Ip A1:1 Cmono\nFRAME\n"[..], &[90; 64 * 48]].concat();
+    fs::write(f.path("clip.y4m"), clip).unwrap();
+    let run = f.quell(&with(&["clip.y4m", "--noise-from", "0,0,40,40"])).expect(2);
+    assert!(
+        run.err().contains("clip.y4m is a clip") && run.err().contains("--noise-profile"),
+        "{}",
+        run.err()
+    );
     fs::write(f.path("bad.toml"), "sigma = -3").unwrap();
     let run = f.quell(&with(&["in.png", "--noise-profile", "bad.toml"])).expect(2);
     assert!(run.err().contains("bad.toml") && run.err().contains("positive"), "{}", run.err());

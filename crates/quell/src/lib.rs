@@ -13,7 +13,7 @@
 //! |---|---|
 //! | [`Frame`], [`Plane`] | pictures in memory, owned or borrowed |
 //! | [`Denoiser`] | the builder that most programs need and nothing else |
-//! | [`method`] | BM3D, NL-means, isolines, classic filters: parameters, profiles, plan, scalar reference |
+//! | [`method`] | BM3D, context ridge, NL-means, isolines, classic filters: parameters, profiles, plan, scalar reference |
 //! | [`video`] | frames as video has them, and streams of them |
 //! | [`device`] | carrying out plans: the processor, GPUs by CUDA and OpenCL |
 //! | [`noise`] | estimating noise, and making it |
@@ -43,5 +43,5 @@ pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, IsolineMap, Noise, Resol
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};
-pub use method::{Method, Plan, bm3d, classic, isoline, nlm};
+pub use method::{Method, Plan, bm3d, classic, isoline, nlm, ridge};
 pub use video::{ClipNoise, Layout, Stream, VideoFormat, VideoFrame};

@@ -279,9 +279,9 @@ impl DenoiserBuilder {
         }
         let of_noise = self.noise.known().is_some_and(|m| m.relative() != [1.0; 3]);
         let levels = of_noise || self.luma.is_some() || self.chroma.is_some();
-        if levels && !matches!(self.method, Method::Bm3d(_) | Method::Nlm(_)) {
+        if levels && !matches!(self.method, Method::Bm3d(_) | Method::Ridge(_) | Method::Nlm(_)) {
             return Err(Error::Unsupported(format!(
-                "method {} filters all channels alike: methods bm3d and nlm know levels for luma and colour",
+                "method {} filters all channels alike: methods bm3d, ridge and nlm know levels for luma and colour",
                 self.method.name()
             )));
         }
@@ -355,7 +355,7 @@ impl DenoiserBuilder {
 
     /// Sizes at which noise of developed pictures is filtered: its grain may be larger than a patch.
     pub(crate) fn scales_of_developed(&self) -> usize {
-        if matches!(self.method, Method::Bm3d(_)) { 3 } else { 1 }
+        if matches!(self.method, Method::Bm3d(_) | Method::Ridge(_)) { 3 } else { 1 }
     }
 
     /// Parameters and plan for planes of which all is known; `curve`, if their noise depends on brightness.
@@ -379,7 +379,7 @@ impl DenoiserBuilder {
         match self.method {
             _ if !self.undoes_clipping() || subject.clipped.is_some_and(|ends| !ends.any()) => None,
             // Frames are looked at one by one where that is wanted.
-            Method::Bm3d(_) | Method::Nlm(_) => {
+            Method::Bm3d(_) | Method::Ridge(_) | Method::Nlm(_) => {
                 let looks = subject.clipped.is_some() || self.undoes_clipping_of_frames();
                 looks.then_some(Unclip { sigma: subject.sigma, ends: subject.clipped })
             }

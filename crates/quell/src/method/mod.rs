@@ -4,11 +4,13 @@
 pub mod bm3d;
 pub mod classic;
 mod front;
+pub mod group;
 pub mod isoline;
 pub mod nlm;
 mod parameter;
 mod plan;
 mod registry;
+pub mod ridge;
 
 pub use front::{Front, Mix, Unclip};
 pub(crate) use parameter::Settings;

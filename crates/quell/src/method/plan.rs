@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Front, Mix, bm3d, classic, isoline, nlm};
+use super::{Front, Mix, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Curve;
 use crate::{Error, Result};
 
@@ -86,6 +86,8 @@ const FINE_REACH: usize = 2 * COARSE_REACH + 1;
 pub enum Work {
     /// BM3D, on the 0..255 scale.
     Bm3d(bm3d::Plan),
+    /// Context ridge, on the same scale.
+    Ridge(Box<ridge::Plan>),
     /// NL-means, in the units of the samples, as the others.
     Nlm(nlm::Plan),
     /// An isoline filter.
@@ -164,6 +166,7 @@ impl Work {
     fn planned(&self) -> &dyn Planned {
         match self {
             Self::Bm3d(plan) => plan,
+            Self::Ridge(plan) => &**plan,
             Self::Nlm(plan) => plan,
             Self::Classic(plan) => plan,
             Self::Isoline(plan) | Self::Map(plan, _) => &**plan,
@@ -173,6 +176,7 @@ impl Work {
     fn planned_mut(&mut self) -> &mut dyn Planned {
         match self {
             Self::Bm3d(plan) => plan,
+            Self::Ridge(plan) => &mut **plan,
             Self::Nlm(plan) => plan,
             Self::Classic(plan) => plan,
             Self::Isoline(plan) | Self::Map(plan, _) => &mut **plan,
@@ -386,6 +390,12 @@ impl Plan {
 impl From<bm3d::Plan> for Work {
     fn from(plan: bm3d::Plan) -> Self {
         Self::Bm3d(plan)
+    }
+}
+
+impl From<ridge::Plan> for Work {
+    fn from(plan: ridge::Plan) -> Self {
+        Self::Ridge(Box::new(plan))
     }
 }
 

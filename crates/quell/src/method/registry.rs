@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::parameter::{Kind, Parameter, Settings};
-use super::{Plan, bm3d, classic, isoline, nlm};
+use super::{Plan, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Ends;
 use crate::noise::correlated::Psd;
 use crate::{Error, Result};
@@ -27,6 +27,8 @@ pub(crate) struct Subject {
     pub(crate) levels: [f32; 3],
     /// Sizes at which a picture is filtered, at most: its own, half of that, and so on.
     pub(crate) scales: usize,
+    /// Whether this is one of the smaller ones.
+    pub(crate) coarse: bool,
     /// Where the noise was clipped, if that is known.
     pub(crate) clipped: Option<Ends>,
     /// Power spectrum of the noise in space, where it is not white and the method knows what to do with it.
@@ -50,9 +52,23 @@ impl Subject {
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
         let (guide, levels, strength) = (Guide::Own, [1.0; 3], 1.0);
-        let (sigma, scales, clipped) = (0.0, 1, None);
+        let (sigma, scales, coarse, clipped) = (0.0, 1, false, None);
         let psd = None;
-        Self { width, height, planes, guide, white, range, sigma, strength, levels, scales, clipped, psd }
+        Self {
+            width,
+            height,
+            planes,
+            guide,
+            white,
+            range,
+            sigma,
+            strength,
+            levels,
+            scales,
+            coarse,
+            clipped,
+            psd,
+        }
     }
 
     /// The picture of half the size, if it is to be filtered as well: means of four samples have half the noise.
@@ -60,7 +76,8 @@ impl Subject {
         let (width, height) = (self.width / 2, self.height / 2);
         let scales = self.scales.saturating_sub(1);
         let worth = scales > 0 && width.min(height) >= LEAST_SIDE;
-        worth.then_some(Self { width, height, scales, sigma: self.sigma / 2.0, psd: None, ..self.clone() })
+        let sigma = self.sigma / 2.0;
+        worth.then_some(Self { width, height, scales, coarse: true, sigma, psd: None, ..self.clone() })
     }
 
     /// The noise that is filtered for.
@@ -234,7 +251,9 @@ macro_rules! methods {
 
 methods! {
     /// Block matching and 3-D filtering.
-    Bm3d, bm3d, "block matching and 3-D filtering (Dabov et al. 2007); the best";
+    Bm3d, bm3d, "block matching and 3-D filtering (Dabov et al. 2007)";
+    /// Context ridge.
+    Ridge, ridge, "context ridge: regressions of similar patches; better than BM3D, slower";
     /// Non-local means.
     Nlm, nlm, "non-local means (Buades et al., Goossens et al.); video in real time";
     /// Averages along isolines.

@@ -22,10 +22,10 @@ fn matches_are_in_total_order_behind_the_reference_patch() {
     let plane = picture(40, 33, 25.0, 3);
     for (window, group, tau) in [(39, 16, 2500.0), (11, 128, 2500.0), (11, 8, 900.0), (1, 4, 2500.0)] {
         let pass = first_pass(&params(window, group, tau), &plane);
-        let guide = reference::Guide::new(&pass, &plane.view());
+        let guide = reference::Guide::new(pass.search(), &plane.view());
         for &y in &grid(33, 8, 3) {
             for &x in &grid(40, 8, 3) {
-                let matches = guide.matches(&pass, x, y);
+                let matches = guide.matches(x, y);
                 assert_eq!(matches[0], Match { ssd: 0, dy: 0, dx: 0 });
                 assert!(matches[1..].is_sorted() && matches.len() <= group);
                 let r = window as i32 / 2;
@@ -35,7 +35,7 @@ fn matches_are_in_total_order_behind_the_reference_patch() {
                     assert!((0..=32).contains(&cx) && (0..=25).contains(&cy), "{m:?} is outside the picture");
                     assert!(m.ssd <= pass.max_ssd);
                 }
-                assert_eq!(guide.group(&pass, x, y).len(), 1 << matches.len().ilog2());
+                assert_eq!(guide.group(x, y).len(), 1 << matches.len().ilog2());
             }
         }
     }
@@ -45,7 +45,7 @@ fn matches_are_in_total_order_behind_the_reference_patch() {
 fn no_candidate_is_left_out() {
     let plane = picture(30, 30, 25.0, 4);
     let pass = first_pass(&params(9, 128, 2500.0), &plane);
-    let guide = reference::Guide::new(&pass, &plane.view());
+    let guide = reference::Guide::new(pass.search(), &plane.view());
     let q = |x: usize, y: usize| i32::from(pass.matching.quantise(plane.row(y)[x]));
     let ssd = |cx: usize, cy: usize| -> u32 {
         (0..64).map(|i| (q(10 + i % 8, 12 + i / 8) - q(cx + i % 8, cy + i / 8)).pow(2) as u32).sum()
@@ -53,7 +53,7 @@ fn no_candidate_is_left_out() {
     let window = (8..=16).flat_map(|cy| (6..=14).map(move |cx| (cx, cy)));
     let similar = window.filter(|&(cx, cy)| ssd(cx, cy) <= pass.max_ssd).count();
     assert!(similar > 20);
-    assert_eq!(guide.matches(&pass, 10, 12).len(), similar);
+    assert_eq!(guide.matches(10, 12).len(), similar);
 }
 
 #[test]
@@ -62,9 +62,12 @@ fn eight_bit_samples_keep_their_exact_distances() {
     let plane = crate::common::eight_bit(32, 32, 25.0, 5);
     let shaken = crate::common::map(&plane, |v| v * (1.0 + f32::EPSILON));
     let pass = first_pass(&params(39, 16, 2500.0), &plane);
-    let (a, b) = (reference::Guide::new(&pass, &plane.view()), reference::Guide::new(&pass, &shaken.view()));
+    let (a, b) = (
+        reference::Guide::new(pass.search(), &plane.view()),
+        reference::Guide::new(pass.search(), &shaken.view()),
+    );
     for (x, y) in [(0, 0), (9, 6), (24, 24)] {
-        assert_eq!(a.matches(&pass, x, y), b.matches(&pass, x, y));
+        assert_eq!(a.matches(x, y), b.matches(x, y));
     }
 }
 

@@ -62,8 +62,8 @@ fn the_largest_groups_fill() {
     params.passes = 1;
     let plane = picture(28, 25, 25.0, 0);
     let pass = Plan::new(&params, 28, 25, &[25.0]).unwrap().passes.remove(0);
-    let guide = reference::Guide::new(&pass, &plane.view());
-    assert_eq!(guide.group(&pass, 8, 8).len(), 128);
+    let guide = reference::Guide::new(pass.search(), &plane.view());
+    assert_eq!(guide.group(8, 8).len(), 128);
 }
 
 #[test]

@@ -327,11 +327,11 @@ fn gross(case: &Case) -> f32 {
 /// Whether the groups of a pass are those of the reference, entry by entry.
 fn same_groups(plan: &Plan, pass: usize, guide: &PlaneView<'_>, got: &[Vec<Match>]) -> bool {
     let pass = &plan.passes[pass];
-    let reference = reference::Guide::new(pass, guide);
+    let reference = reference::Guide::new(pass.search(), guide);
     let (xs, ys) = (grid(plan.width, pass.patch, pass.step), grid(plan.height, pass.patch, pass.step));
     let mut want = ys.iter().flat_map(|&y| xs.iter().map(move |&x| (x, y)));
     got.len() == xs.len() * ys.len()
-        && got.iter().all(|got| want.next().is_some_and(|(x, y)| *got == reference.group(pass, x, y)))
+        && got.iter().all(|got| want.next().is_some_and(|(x, y)| *got == reference.group(x, y)))
 }
 
 /// Samples as they are stored, in and out, against the processor by way of floats.

@@ -2,10 +2,12 @@
 
 mod bm3d;
 mod classic;
+mod group;
 mod isoline;
 mod level;
 mod nlm;
 mod pool;
+mod ridge;
 mod schedule;
 mod simd;
 
@@ -27,6 +29,7 @@ pub struct Cpu {
     tile: usize,
     bm3d: Arc<bm3d::Pools>,
     isoline: Arc<isoline::Pool>,
+    ridge: Arc<ridge::Pools>,
 }
 
 impl Cpu {
@@ -43,6 +46,7 @@ impl Cpu {
             tile: options.tile,
             bm3d: Arc::default(),
             isoline: Arc::default(),
+            ridge: Arc::default(),
         })
     }
 }
@@ -83,6 +87,12 @@ impl Cpu {
             Work::Bm3d(plan) => Box::new(Singly::new(window, move |frame, to, control| {
                 let views = views(window, frame.planes)?;
                 let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, part.as_ref(), &views, control))?;
+                store(&out, to);
+                Ok(())
+            })),
+            Work::Ridge(plan) => Box::new(Singly::new(window, move |frame, to, control| {
+                let views = views(window, frame.planes)?;
+                let out = cpu.pool.install(|| ridge::run(&cpu, &plan, &views, control))?;
                 store(&out, to);
                 Ok(())
             })),

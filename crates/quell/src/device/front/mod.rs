@@ -5,7 +5,7 @@ mod colors;
 mod each;
 mod layer;
 mod mix;
-mod pyramid;
+pub(in crate::device) mod pyramid;
 mod scales;
 mod stabilise;
 mod unclip;

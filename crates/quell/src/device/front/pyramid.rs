@@ -11,7 +11,7 @@ const GAIN: f32 = 0.9;
 const ROWS: usize = 16;
 
 /// The means of 2 x 2 samples; an odd last row or column is left out.
-pub(super) fn down(from: Samples<'_>, width: usize, to: &mut [f32]) {
+pub(in crate::device) fn down(from: Samples<'_>, width: usize, to: &mut [f32]) {
     match from {
         Samples::U8(v) => means(v, width, to),
         Samples::U16(v) => means(v, width, to),
@@ -51,11 +51,15 @@ fn each_pair<T: Copy + Into<f32> + Sync>(
     });
 }
 
-/// Makes `fine`, of rows of `width` samples, the result. `coarse`, of half the size, is used up.
-pub(super) fn merge(fine: &mut [f32], width: usize, coarse: &mut [f32]) {
+/// Makes `fine`, of rows of `width` samples, the result. `coarse`, of half the size, is used up. Where there is a `limit`,
+/// what the coarse one knows better is e / (1 + (e / limit)^2).
+pub(in crate::device) fn merge(fine: &mut [f32], width: usize, coarse: &mut [f32], limit: Option<f32>) {
     let (half, height) = (width / 2, fine.len() / width / 2);
     let coarse = &mut coarse[..half * height];
     subtract_means(fine, width, coarse);
+    if let Some(limit) = limit {
+        coarse.par_iter_mut().with_min_len(ROWS * half.max(1)).for_each(|e| *e /= 1.0 + (*e / limit).powi(2));
+    }
     let difference = &*coarse;
     fine.par_chunks_mut(2 * ROWS * width).enumerate().for_each_init(
         || (vec![0.0; half], vec![0.0; half + 2]),

@@ -84,7 +84,7 @@ impl Scaled {
             let mut to: Vec<&mut [f32]> = to.iter_mut().map(|to| &mut to[span.clone()]).collect();
             fine(&mut *self.fine, &mut samples(&mut to), &control.sections(FINE, COARSE.end))?;
             coarse(&mut *self.coarse, &mut samples(&mut known), &control.sections(COARSE, COARSE.end))?;
-            to.iter_mut().zip(&mut known).for_each(|(to, known)| merge(to, width, &mut known[first..]));
+            to.iter_mut().zip(&mut known).for_each(|(to, known)| merge(to, width, &mut known[first..], None));
             Ok(())
         })
     }

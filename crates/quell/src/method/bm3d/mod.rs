@@ -11,7 +11,8 @@ pub mod reference;
 pub(crate) mod resolve;
 mod spectrum;
 
+pub use super::group::{Match, MatchingPlane, grid};
 pub use params::{PARAMETERS, Params, PassParams, Weight};
-pub use plan::{Match, MatchingPlane, PassPlan, Plan, Shrink, grid};
+pub use plan::{PassPlan, Plan, Shrink};
 pub use profile::Profile;
 pub use spectrum::Spectrum;

@@ -3,71 +3,10 @@
 use serde::Serialize;
 
 use super::{Params, PassParams, Spectrum, Weight};
+use crate::method::group::{MAX_SSD, MatchingPlane, Search};
 use crate::noise::correlated::Psd;
 use crate::transform::{Transform, kaiser};
 use crate::{Error, Result};
-
-/// One similar patch: its distance and its displacement from the reference patch.
-///
-/// The derived order (distance, then row, then column) is the contract's total order of candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Match {
-    /// Sum of squared differences on the matching plane.
-    pub ssd: u32,
-    /// Rows down from the reference patch.
-    pub dy: i32,
-    /// Columns right of the reference patch.
-    pub dx: i32,
-}
-
-/// How samples become the small integers that patches are compared on, so that every device sees the same
-/// distances: `q = clamp(floor((z + 1/2) / scale) + offset, 0, 255)`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MatchingPlane {
-    /// Grey levels per step, a power of two.
-    pub scale: f32,
-    /// Keeps noise below black and above white apart when there is room for it.
-    pub offset: f32,
-}
-
-impl MatchingPlane {
-    /// The finest plane on which a patch sum up to `tau * pixels` fits into 16 bits.
-    fn new(tau: f32, pixels: usize) -> Self {
-        let mut scale = 1.0;
-        while tau * pixels as f32 / (scale * scale) > MAX_SSD as f32 && scale < COARSEST {
-            scale *= 2.0;
-        }
-        Self { scale, offset: ((256.0 - 256.0 / scale) / 2.0_f32).floor() }
-    }
-
-    /// The same plane for pictures between black and white, but for the tails of the noise; else one that is
-    /// centred on the middle of `low..high`, and coarser if need be.
-    fn covering(self, low: f32, high: f32, tails: f32) -> Self {
-        if low >= -tails && high <= 255.0 + tails {
-            return self;
-        }
-        let mut scale = self.scale;
-        while high - low > 256.0 * scale && scale < COARSEST {
-            scale *= 2.0;
-        }
-        Self { scale, offset: (128.0 - (low + high) / 2.0 / scale).floor() }
-    }
-
-    /// The matching value of a sample on the 0..255 scale.
-    #[inline(always)]
-    pub fn quantise(&self, z: f32) -> u8 {
-        // Multiplying by a power of two is exact, so this has one rounding on every device. Whole numbers fall
-        // into the middle of a step, where a last-bit error of the sample changes nothing.
-        let step = 1.0 / self.scale;
-        (z * step + (self.offset + 0.5 * step)) as u8
-    }
-}
-
-/// The coarsest plane.
-const COARSEST: f32 = 64.0;
-
-/// Distances are 16-bit on every device; this value and above mean "not similar".
-pub(super) const MAX_SSD: u32 = 65534;
 
 /// Rows and columns from which on correlated noise of two patches counts as independent. Measured on noise that is
 /// correlated much further: 12 loses up to 1 dB, more than 20 gains nothing.
@@ -179,21 +118,25 @@ impl PassPlan {
         self.max_ssd = (self.max_ssd as f32 * ratio * ratio) as u32;
     }
 
+    /// How patches are found.
+    pub fn search(&self) -> Search {
+        Search {
+            patch: self.patch,
+            step: self.step,
+            offset: 0,
+            radius: self.radius,
+            group: self.group,
+            max_ssd: self.max_ssd,
+            matching: self.matching,
+            prefilter: self.prefilter,
+        }
+    }
+
     /// A pixel of the result depends on no pixel further away than this, in rows or columns.
     pub fn halo(&self) -> usize {
         // A pixel, a patch that covers it, the reference of that patch's group, another patch of the group.
         2 * (self.radius + self.patch - 1)
     }
-}
-
-/// Positions of the reference patches along a side of `n` pixels: multiples of the step, and the last one.
-pub fn grid(n: usize, patch: usize, step: usize) -> Vec<usize> {
-    let last = n - patch;
-    let mut positions: Vec<usize> = (0..=last).step_by(step).collect();
-    if !last.is_multiple_of(step) {
-        positions.push(last);
-    }
-    positions
 }
 
 /// Everything a device needs to know, validated once.
@@ -208,9 +151,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Rows of reference patches that are worked on together, in pixels, at most.
-    pub(crate) const UNIT_ROWS: usize = 72;
-
     /// Resolves `params` for a picture of `width` x `height` and channels with noise of deviation `sigma`
     /// each (0..255 scale). Patches are grouped on channel 0.
     pub fn new(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Self> {
@@ -265,29 +205,6 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::bm3d::Profile;
-
-    #[test]
-    fn grid_is_multiples_and_the_last() {
-        assert_eq!(grid(20, 8, 3), [0, 3, 6, 9, 12]);
-        assert_eq!(grid(21, 8, 3), [0, 3, 6, 9, 12, 13]);
-        assert_eq!(grid(8, 8, 3), [0]);
-    }
-
-    #[test]
-    fn eight_bit_samples_are_compared_as_they_are_when_tau_is_small() {
-        let plane = MatchingPlane::new(400.0, 64);
-        assert_eq!(plane, MatchingPlane { scale: 1.0, offset: 0.0 });
-        assert!((0..=255u8).all(|v| plane.quantise(v.into()) == v));
-        assert_eq!((plane.quantise(-3.0), plane.quantise(300.0), plane.quantise(99.5)), (0, 255, 100));
-    }
-
-    #[test]
-    fn coarse_planes_make_room_beyond_black_and_white() {
-        let plane = MatchingPlane::new(2500.0, 64);
-        assert_eq!(plane, MatchingPlane { scale: 2.0, offset: 64.0 });
-        assert_ne!(plane.quantise(-100.0), plane.quantise(-90.0));
-        assert_ne!(plane.quantise(370.0), plane.quantise(380.0));
-    }
 
     #[test]
     fn planes_follow_samples_far_from_black_and_white() {

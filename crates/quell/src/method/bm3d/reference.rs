@@ -1,7 +1,7 @@
 //! BM3D in plain `f64`, to be read beside the paper. Slow; every fast path is tested against it.
 
-use super::plan::{Match, PassPlan, Plan, Shrink, grid};
-use super::{Spectrum, Weight};
+use super::{PassPlan, Plan, Shrink, Spectrum, Weight, grid};
+pub use crate::method::group::Guide;
 use crate::transform::{Matrix, Transform};
 use crate::{Plane, PlaneView};
 
@@ -29,7 +29,7 @@ pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Estimates {
 /// One pass (DAB07 sec. III): grouping, collaborative filtering, aggregation.
 pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<'_>]>) -> Vec<Plane> {
     let (w, h, n) = (noisy[0].width(), noisy[0].height(), plan.patch);
-    let guide = Guide::new(plan, basic.map_or(&noisy[0], |b| &b[0]));
+    let guide = Guide::new(plan.search(), basic.map_or(&noisy[0], |b| &b[0]));
     let filter = GroupFilter::new(plan);
     let kaiser: Vec<f64> = plan.kaiser.iter().map(|&v| v.into()).collect();
     let mut numerator = vec![vec![0.0; w * h]; noisy.len()];
@@ -37,7 +37,7 @@ pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<
     for &y in &grid(h, n, plan.step) {
         for &x in &grid(w, n, plan.step) {
             let group: Vec<(usize, usize)> = guide
-                .group(plan, x, y)
+                .group(x, y)
                 .iter()
                 .map(|m| (x.wrapping_add_signed(m.dx as isize), y.wrapping_add_signed(m.dy as isize)))
                 .collect();
@@ -66,104 +66,15 @@ pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<
         .collect()
 }
 
-fn extract(plane: &PlaneView<'_>, group: &[(usize, usize)], n: usize) -> Vec<Vec<f64>> {
+pub(in crate::method) fn extract(plane: &PlaneView<'_>, group: &[(usize, usize)], n: usize) -> Vec<Vec<f64>> {
     group
         .iter()
         .map(|&(x, y)| (0..n * n).map(|i| f64::from(plane.row(y + i / n)[x + i % n])).collect())
         .collect()
 }
 
-/// What patches are compared on: for every position, the integers whose differences are summed.
-pub struct Guide {
-    width: usize,
-    height: usize,
-    patch: usize,
-    /// The matching plane, or with a prefilter the thresholded coefficients of every patch.
-    values: Values,
-}
-
-enum Values {
-    Plane(Vec<u8>),
-    Coefficients(Vec<Vec<i32>>),
-}
-
-impl Guide {
-    /// The guide for a pass over `plane`.
-    pub fn new(plan: &PassPlan, plane: &PlaneView<'_>) -> Self {
-        let (width, height, n) = (plane.width(), plane.height(), plan.patch);
-        let values = if plan.prefilter == 0.0 {
-            Values::Plane(plane.rows().flatten().map(|&z| plan.matching.quantise(z)).collect())
-        } else {
-            Values::Coefficients(prefiltered(plan, plane))
-        };
-        Self { width, height, patch: n, values }
-    }
-
-    /// Sum of squared differences of the patches at two positions.
-    pub fn ssd(&self, (x, y): (usize, usize), (cx, cy): (usize, usize)) -> u32 {
-        let n = self.patch;
-        match &self.values {
-            Values::Plane(q) => (0..n * n)
-                .map(|i| {
-                    let at = |x: usize, y: usize| i32::from(q[(y + i / n) * self.width + x + i % n]);
-                    (at(x, y) - at(cx, cy)).pow(2) as u32
-                })
-                .sum(),
-            Values::Coefficients(c) => {
-                let columns = self.width - n + 1;
-                let (a, b) = (&c[y * columns + x], &c[cy * columns + cx]);
-                a.iter().zip(b).map(|(a, b)| (a - b).pow(2) as u32).sum()
-            }
-        }
-    }
-
-    /// Similar patches by (distance, row, column), the reference patch first (DAB07 eq. 6, contract 3 and 4).
-    pub fn matches(&self, plan: &PassPlan, x: usize, y: usize) -> Vec<Match> {
-        let r = plan.radius;
-        let (rows, columns) = (
-            y.saturating_sub(r)..=(y + r).min(self.height - self.patch),
-            x.saturating_sub(r)..=(x + r).min(self.width - self.patch),
-        );
-        let mut all = Vec::new();
-        for cy in rows {
-            for cx in columns.clone().filter(|&cx| (cx, cy) != (x, y)) {
-                let ssd = self.ssd((x, y), (cx, cy));
-                if ssd <= plan.max_ssd {
-                    all.push(Match { ssd, dy: cy as i32 - y as i32, dx: cx as i32 - x as i32 });
-                }
-            }
-        }
-        all.sort_unstable();
-        all.insert(0, Match { ssd: 0, dy: 0, dx: 0 });
-        all.truncate(plan.group);
-        all
-    }
-
-    /// The group: matches, their number rounded down to a power of two.
-    pub fn group(&self, plan: &PassPlan, x: usize, y: usize) -> Vec<Match> {
-        let mut matches = self.matches(plan, x, y);
-        matches.truncate(1 << matches.len().ilog2());
-        matches
-    }
-}
-
-/// Hard-thresholded coefficients of every patch in matching units (DAB07 eq. 4), rounded to integers.
-fn prefiltered(plan: &PassPlan, plane: &PlaneView<'_>) -> Vec<Vec<i32>> {
-    let (n, scale) = (plan.patch, f64::from(plan.matching.scale));
-    let t = Transform::Dct.forward(n);
-    let positions = (0..=plane.height() - n).flat_map(|y| (0..=plane.width() - n).map(move |x| (x, y)));
-    positions
-        .map(|p| {
-            let patch = extract(plane, &[p], n).remove(0);
-            let coefficients = separable(&t, &patch);
-            let keep = |v: &f64| if v.abs() > plan.prefilter.into() { (v / scale).round() as i32 } else { 0 };
-            coefficients.iter().map(keep).collect()
-        })
-        .collect()
-}
-
 /// `t` along the columns and the rows of a patch.
-fn separable(t: &Matrix, patch: &[f64]) -> Vec<f64> {
+pub(in crate::method) fn separable(t: &Matrix, patch: &[f64]) -> Vec<f64> {
     let n = t.size();
     let rows: Vec<Vec<f64>> = patch.chunks(n).map(|row| t.apply(row)).collect();
     let columns: Vec<Vec<f64>> =

@@ -1,6 +1,7 @@
 //! From noise, size and settings to parameters and a plan.
 
 use super::{PARAMETERS, Params, Plan, Profile};
+use crate::method::group::UNIT_ROWS;
 use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
 use crate::{ColorMode, Result};
 
@@ -32,7 +33,7 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
 }
 
 /// Colours without noise need not be filtered.
-fn mode(color: ColorMode, subject: &Subject) -> ColorMode {
+pub(in crate::method) fn mode(color: ColorMode, subject: &Subject) -> ColorMode {
     match color {
         ColorMode::Opp if subject.levels[1..] == [0.0; 2] => ColorMode::Luma,
         other => other,
@@ -43,7 +44,7 @@ fn mode(color: ColorMode, subject: &Subject) -> ColorMode {
 const LEAST: f32 = 1e-3;
 
 /// Noise deviation of each channel that is filtered.
-fn sigmas(color: Option<ColorMode>, sigma: f32, levels: [f32; 3]) -> Vec<f32> {
+pub(in crate::method) fn sigmas(color: Option<ColorMode>, sigma: f32, levels: [f32; 3]) -> Vec<f32> {
     // Luma of grey pictures is the picture; of planes that are filtered one by one each has something of all.
     let all = (levels.iter().map(|v| v * v).sum::<f32>() / 3.0).sqrt();
     let least = |sigma: f32| sigma.max(LEAST);
@@ -72,7 +73,7 @@ impl Planned for Plan {
     }
 
     fn unit_rows(&self) -> usize {
-        self.passes.len() * Self::UNIT_ROWS
+        self.passes.len() * UNIT_ROWS
     }
 
     fn scale(&self, white: f32) -> f32 {

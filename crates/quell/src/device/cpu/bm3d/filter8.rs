@@ -7,11 +7,11 @@
 
 use super::group8::{Constants, Group, MAX, filter_group};
 use super::half::{Layout, Row, back, convolve, transform_region};
-use super::matching::{Groups, Window};
 use super::patch8::{Bior8, Dct8, Points8};
-use super::unit::{Source, Unit};
 use super::variance::Variances;
 use crate::bm3d::PassPlan;
+use crate::device::cpu::group::matching::{Groups, Window};
+use crate::device::cpu::group::unit::{Source, Unit};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::transform::Transform;
 

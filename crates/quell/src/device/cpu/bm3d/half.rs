@@ -5,7 +5,7 @@
 #![expect(clippy::needless_range_loop, reason = "unrolled kernels read better with the index of the paper")]
 
 use super::patch8::Points8;
-use super::unit::{Source, Unit};
+use crate::device::cpu::group::unit::{Source, Unit};
 use crate::device::cpu::simd::Simd;
 
 /// A vector of eight floats in memory.

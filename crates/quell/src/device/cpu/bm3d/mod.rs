@@ -1,20 +1,18 @@
 //! BM3D on the processor: units of reference patches go through match, filter and aggregate on every thread.
 
-mod aggregate;
 mod filter8;
 mod general;
 mod group8;
 mod half;
-mod matching;
 mod patch8;
-mod scan;
-mod select;
-mod unit;
 mod variance;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::group::aggregate::{Sums, strips};
+use super::group::matching::{self, Groups, MatchUnit, Window};
+use super::group::unit::{Rect, Source, Unit, touching, units};
 use super::pool::Pool;
 use super::schedule::{Part, in_order};
 use super::simd::dispatch;
@@ -22,15 +20,12 @@ use super::{Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan};
 use crate::memory::check_planes;
 use crate::{Control, Error, Plane, PlaneView, Result};
-use aggregate::{Estimate, strips};
-use matching::{Groups, MatchUnit, Window};
-use unit::{Rect, Source, Unit, touching, units};
 
 /// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.
 #[derive(Default)]
 pub(super) struct Pools {
     scratch: Pool<Scratch>,
-    estimates: Pool<Estimate>,
+    sums: Pool<Sums>,
 }
 
 /// Buffers of one thread.
@@ -61,7 +56,7 @@ pub(super) fn run(
     // Units, and with them the order of every addition, are those of the whole picture.
     let h = part.map_or(h, |p| p.height);
     let tiles = tiles(cpu.tile, w, wanted);
-    let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(p, w, h)).collect();
+    let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(&p.search(), w, h)).collect();
     let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();
     let reached = work
         .iter()
@@ -165,7 +160,7 @@ fn run_pass(
     let Stage { pass, area, units } = stage;
     let name = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
     let mut planes: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(area.width(), area.height())).collect();
-    let parts = strips(area, &mut planes, units).into_iter().map(|strip| {
+    let parts = strips(area, 2 * noisy.len(), &mut planes, units).into_iter().map(|strip| {
         let items = (0..units.len()).filter(|&i| strip.takes(units[i])).collect();
         Part::new(strip, items)
     });
@@ -175,14 +170,21 @@ fn run_pass(
         || cpu.bm3d.scratch.borrow(),
         |i, scratch| {
             progress.control.check()?;
-            let mut out = cpu.bm3d.estimates.borrow();
+            let mut out = cpu.bm3d.sums.borrow();
             estimate(cpu.level, pass, units[i], noisy, basic, scratch, &mut out);
             progress.step(name);
             Ok(out)
         },
-        |strip, i, next, estimate| strip.add(units[i], estimate, next.map(|i| units[i])),
+        |strip, i, next, sums| strip.add(units[i], sums, next.map(|i| units[i]), &divide),
     )?;
     Ok(planes)
+}
+
+/// Numerator by denominator, of every channel.
+fn divide(_: usize, _: Range<usize>, sums: &[&[f32]], results: &mut [&mut [f32]]) {
+    for (result, sums) in results.iter_mut().zip(sums.chunks_exact(2)) {
+        result.iter_mut().zip(sums[0].iter().zip(sums[1])).for_each(|(v, (a, b))| *v = a / b);
+    }
 }
 
 /// Match, filter and aggregate one unit.
@@ -193,13 +195,14 @@ fn estimate(
     noisy: &[Source<'_>],
     basic: Option<&[Source<'_>]>,
     scratch: &mut Scratch,
-    out: &mut Estimate,
+    out: &mut Sums,
 ) {
     let guide = basic.map_or(noisy[0], |b| b[0]);
     let Scratch { matching, groups, filter, general } = scratch;
-    dispatch(level, MatchUnit { pass, unit, guide, scratch: matching, groups });
-    out.reset(noisy.len(), unit.region.width() * unit.region.height());
-    for (c, &noisy) in noisy.iter().enumerate() {
+    dispatch(level, MatchUnit { search: &pass.search(), unit, guide, scratch: matching, groups });
+    out.reset(2 * noisy.len(), unit.region.width() * unit.region.height());
+    for ((c, &noisy), sums) in noisy.iter().enumerate().zip(out.0.chunks_exact_mut(2)) {
+        let [numerator, denominator] = sums else { unreachable!("chunks of two") };
         let job = filter8::FilterUnit {
             pass,
             unit,
@@ -208,8 +211,8 @@ fn estimate(
             basic: basic.map(|b| b[c]),
             sigma: pass.sigma[c],
             scratch: filter,
-            numerator: &mut out.numerator[c],
-            denominator: &mut out.denominator[c],
+            numerator,
+            denominator,
         };
         if filter8::supports(pass) {
             dispatch(level, job);
@@ -224,9 +227,13 @@ pub(super) fn groups(level: Level, pass: &PassPlan, guide: PlaneView<'_>) -> Vec
     let window = Window { radius: pass.radius };
     let (mut scratch, mut found) = (matching::Scratch::default(), Groups::default());
     let mut all = Vec::new();
-    for unit in &units(pass, guide.width(), guide.height()) {
+    let search = pass.search();
+    for unit in &units(&search, guide.width(), guide.height()) {
         let source = Source::whole(guide);
-        dispatch(level, MatchUnit { pass, unit, guide: source, scratch: &mut scratch, groups: &mut found });
+        dispatch(
+            level,
+            MatchUnit { search: &search, unit, guide: source, scratch: &mut scratch, groups: &mut found },
+        );
         let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (y, x)));
         all.extend(references.enumerate().map(|(i, at)| {
             let group = found.group(i).iter().map(|&key| {

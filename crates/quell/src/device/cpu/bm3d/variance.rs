@@ -7,10 +7,10 @@
 
 use super::group8::MAX;
 use super::half::Row;
-use super::matching::Window;
 use super::patch8::{Points8, Scales};
-use super::scan::LANES;
 use crate::bm3d::Spectrum;
+use crate::device::cpu::group::LANES;
+use crate::device::cpu::group::matching::Window;
 use crate::device::cpu::simd::Simd;
 
 /// Least relative variance: a combination that cancels keeps clear of 0 / 0. The same in the reference.

@@ -44,6 +44,16 @@ macro_rules! float_methods {
             unsafe { _mm256_storeu_ps(p, v) }
         }
         #[inline(always)]
+        unsafe fn load_halves(p: *const f32, q: *const f32) -> Self::F32 {
+            // SAFETY: the caller vouches for 4 elements at both.
+            unsafe { _mm256_loadu2_m128(q, p) }
+        }
+        #[inline(always)]
+        unsafe fn store_halves(p: *mut f32, q: *mut f32, v: Self::F32) {
+            // SAFETY: the caller vouches for 4 elements at both.
+            unsafe { _mm256_storeu2_m128(q, p, v) }
+        }
+        #[inline(always)]
         fn splat(v: f32) -> Self::F32 {
             op!(_mm256_set1_ps(v))
         }

@@ -60,6 +60,9 @@ pub(super) trait Simd: Copy + Send + Sync + 'static {
 
     unsafe fn load(p: *const f32) -> Self::F32;
     unsafe fn store(p: *mut f32, v: Self::F32);
+    /// 4 floats from each of two places.
+    unsafe fn load_halves(p: *const f32, q: *const f32) -> Self::F32;
+    unsafe fn store_halves(p: *mut f32, q: *mut f32, v: Self::F32);
     fn splat(v: f32) -> Self::F32;
     fn add(a: Self::F32, b: Self::F32) -> Self::F32;
     fn sub(a: Self::F32, b: Self::F32) -> Self::F32;

@@ -111,6 +111,18 @@ impl Simd for Portable {
         unsafe { p.cast::<Self::F32>().write_unaligned(v) }
     }
     #[inline(always)]
+    unsafe fn load_halves(p: *const f32, q: *const f32) -> Self::F32 {
+        // SAFETY: the caller vouches for 4 elements at both.
+        unsafe { std::array::from_fn(|i| if i < 4 { *p.add(i) } else { *q.add(i - 4) }) }
+    }
+    #[inline(always)]
+    unsafe fn store_halves(p: *mut f32, q: *mut f32, v: Self::F32) {
+        for (i, v) in v.into_iter().enumerate() {
+            // SAFETY: the caller vouches for 4 elements at both.
+            unsafe { if i < 4 { *p.add(i) = v } else { *q.add(i - 4) = v } }
+        }
+    }
+    #[inline(always)]
     fn splat(v: f32) -> Self::F32 {
         [v; 8]
     }

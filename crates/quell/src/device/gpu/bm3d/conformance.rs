@@ -129,12 +129,12 @@ fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
 fn check_groups<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, plane: &Plane) {
     for (index, pass) in plan.passes.iter().enumerate() {
         let got = gpu.read_groups(plan, index, &plane.view()).unwrap();
-        let guide = reference::Guide::new(pass, &plane.view());
+        let guide = reference::Guide::new(pass.search(), &plane.view());
         let (ys, xs) = (grid(plan.height, pass.patch, pass.step), grid(plan.width, pass.patch, pass.step));
         assert_eq!(got.len(), xs.len() * ys.len());
         let places = ys.iter().flat_map(|&y| xs.iter().map(move |&x| (x, y)));
         for ((x, y), got) in places.zip(&got) {
-            let want: Vec<Match> = guide.group(pass, x, y);
+            let want: Vec<Match> = guide.group(x, y);
             assert_eq!(got, &want, "pass {} at {x}, {y} with {pass:#?}", index + 1);
         }
     }

@@ -226,7 +226,7 @@ impl<R: Runtime> Gpu<R> {
             Ok(lists)
         };
         let lists = lists().map_err(|e| self.error(e))?;
-        let guide = crate::bm3d::reference::Guide::new(pass, guide);
+        let guide = crate::bm3d::reference::Guide::new(pass.search(), guide);
         let (side, r) = (2 * pass.radius + 1, pass.radius as i32);
         let position = |i: usize| {
             ((i % grid.columns * pass.step).min(grid.last_x), (i / grid.columns * pass.step).min(grid.last_y))

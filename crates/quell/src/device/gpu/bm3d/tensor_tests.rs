@@ -101,7 +101,7 @@ fn check_matches(params: &Params, w: usize, h: usize) -> usize {
     let got: Vec<u16> = download(&rt, &matches, count * pass.group);
     let difficult: Vec<u32> = download(&rt, &difficult, count + 1);
     let difficult = &difficult[1..=difficult[0] as usize];
-    let reference = reference::Guide::new(pass, &plane.view());
+    let reference = reference::Guide::new(pass.search(), &plane.view());
     let side = 2 * pass.radius as i32 + 1;
     for (r, got) in got.chunks(pass.group).enumerate() {
         if difficult.contains(&(r as u32)) {
@@ -109,7 +109,7 @@ fn check_matches(params: &Params, w: usize, h: usize) -> usize {
         }
         let (x, y) = (columns[r % columns.len()], rows[r / columns.len()]);
         let number = |dy: i32, dx: i32| ((dy + pass.radius as i32) * side + dx + pass.radius as i32) as u16;
-        let mut want: Vec<u16> = reference.matches(pass, x, y).iter().map(|m| number(m.dy, m.dx)).collect();
+        let mut want: Vec<u16> = reference.matches(x, y).iter().map(|m| number(m.dy, m.dx)).collect();
         want.resize(pass.group, 0xffff);
         assert_eq!(got, want, "reference {x}, {y} with {pass:?}");
     }
@@ -177,14 +177,14 @@ fn half_plane(g: &Geometry, plane: &Plane) -> Vec<u16> {
 /// One pass by the fast filter over the reference's groups; the division is done here.
 fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: Option<&Plane>) -> Plane {
     let (g, w, h) = (Geometry::new(plan, plan.width, plan.height), plan.width, plan.height);
-    let guide = reference::Guide::new(pass, &basic.unwrap_or(noisy).view());
+    let guide = reference::Guide::new(pass.search(), &basic.unwrap_or(noisy).view());
     let (columns, rows) = (grid(w, 8, pass.step), grid(h, 8, pass.step));
     let (side, r) = (2 * pass.radius as i32 + 1, pass.radius as i32);
     let mut matches = Vec::new();
     for &y in &rows {
         for &x in &columns {
             let mut list: Vec<u16> =
-                guide.matches(pass, x, y).iter().map(|m| ((m.dy + r) * side + m.dx + r) as u16).collect();
+                guide.matches(x, y).iter().map(|m| ((m.dy + r) * side + m.dx + r) as u16).collect();
             list.resize(pass.group, 0xffff);
             matches.extend(list);
         }

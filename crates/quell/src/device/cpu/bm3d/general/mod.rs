@@ -14,8 +14,8 @@ mod stack;
 
 use super::filter8::FilterUnit;
 use super::group8::MAX;
-use super::matching::Window;
 use crate::bm3d::Shrink;
+use crate::device::cpu::group::matching::Window;
 use crate::device::cpu::simd::{Kernel, Simd};
 use patch::{Layout, PatchTransform, convolve};
 use stack::{Correlation, StackTransform, correlated, single};

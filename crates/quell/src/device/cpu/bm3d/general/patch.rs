@@ -1,7 +1,7 @@
 //! Patches of any size: the half-transformed domain and the way from there to coefficients and back.
 
-use super::super::unit::{Rect, Source};
 use crate::bm3d::PassPlan;
+use crate::device::cpu::group::unit::{Rect, Source};
 use crate::device::cpu::simd::inlined;
 use crate::transform::Matrix;
 

@@ -1,18 +1,20 @@
 //! Grouping: the similar patches of every reference patch of a unit.
 //!
-//! The fast way serves 8 x 8 patches: distances of 32 neighbouring references at once, one displacement after the
-//! other, exact in 16 bits ([`scan`], [`select`]). Whatever it cannot do (other patch sizes, prefilters, the odd
-//! last column) goes through the plain comparison of one reference at a time.
+//! The fast way serves patches of 8 x 8 and of 6 x 6: distances of 32 neighbouring references at once, one displacement after the
+//! other, exact in 16 bits ([`scan`], [`select`]). Whatever it cannot do (other patch sizes, prefilters, odd
+//! columns at the border) goes through the plain comparison of one reference at a time.
+
+use std::ops::Range;
 
 use super::unit::{Source, Unit};
 use super::{scan, select};
-use crate::bm3d::{Match, PassPlan};
 use crate::device::cpu::simd::{Kernel, Simd};
+use crate::method::group::{Match, Search};
 use crate::transform::Transform;
 
 /// Groups of a unit, reference by reference in rows.
 #[derive(Default)]
-pub(super) struct Groups {
+pub(in crate::device::cpu) struct Groups {
     /// Most patches in a group.
     size: usize,
     /// `size` keys per reference: distance in the upper half, displacement number in the lower half.
@@ -23,7 +25,7 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Room for `references` groups of at most `size`.
-    pub(super) fn reset(&mut self, size: usize, references: usize) {
+    pub(in crate::device::cpu) fn reset(&mut self, size: usize, references: usize) {
         self.size = size;
         self.keys.clear();
         self.keys.resize(size * references, 0);
@@ -32,7 +34,7 @@ impl Groups {
     }
 
     /// Writes the group of reference `i`: the reference itself, then `others` in order.
-    pub(super) fn set(&mut self, i: usize, own: u32, others: impl Iterator<Item = u32>) {
+    pub(in crate::device::cpu) fn set(&mut self, i: usize, own: u32, others: impl Iterator<Item = u32>) {
         let slot = &mut self.keys[i * self.size..][..self.size];
         slot[0] = own;
         let mut n = 1;
@@ -44,12 +46,12 @@ impl Groups {
     }
 
     /// All matches of reference `i`.
-    pub(super) fn matches(&self, i: usize) -> &[u32] {
+    pub(in crate::device::cpu) fn matches(&self, i: usize) -> &[u32] {
         &self.keys[i * self.size..][..self.counts[i].into()]
     }
 
     /// The group of reference `i`: its matches, rounded down to a power of two.
-    pub(super) fn group(&self, i: usize) -> &[u32] {
+    pub(in crate::device::cpu) fn group(&self, i: usize) -> &[u32] {
         let all = self.matches(i);
         &all[..1 << all.len().ilog2()]
     }
@@ -57,28 +59,28 @@ impl Groups {
 
 /// Displacements are numbered row by row over the search window.
 #[derive(Clone, Copy)]
-pub(super) struct Window {
-    pub(super) radius: usize,
+pub(in crate::device::cpu) struct Window {
+    pub(in crate::device::cpu) radius: usize,
 }
 
 impl Window {
-    pub(super) fn side(self) -> usize {
+    pub(in crate::device::cpu) fn side(self) -> usize {
         2 * self.radius + 1
     }
 
     /// Number of the displacement (0, 0).
-    pub(super) fn own(self) -> u32 {
+    pub(in crate::device::cpu) fn own(self) -> u32 {
         (self.radius * self.side() + self.radius) as u32
     }
 
     /// The displacement `(dy, dx)` of a key.
-    pub(super) fn displacement(self, key: u32) -> (i32, i32) {
+    pub(in crate::device::cpu) fn displacement(self, key: u32) -> (i32, i32) {
         let number = (key & 0xffff) as usize;
         let r = self.radius as i32;
         ((number / self.side()) as i32 - r, (number % self.side()) as i32 - r)
     }
 
-    pub(super) fn key(self, m: &Match) -> u32 {
+    pub(in crate::device::cpu) fn key(self, m: &Match) -> u32 {
         let r = self.radius as i32;
         (m.ssd << 16) | ((m.dy + r) as u32 * self.side() as u32 + (m.dx + r) as u32)
     }
@@ -86,7 +88,7 @@ impl Window {
 
 /// Buffers of one thread.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(in crate::device::cpu) struct Scratch {
     plane: Vec<u8>,
     coefficients: Vec<i16>,
     scan: scan::Scratch,
@@ -94,12 +96,12 @@ pub(super) struct Scratch {
 }
 
 /// Finds the groups of a unit. `guide` is the plane that patches are compared on, as samples.
-pub(super) struct MatchUnit<'a> {
-    pub(super) pass: &'a PassPlan,
-    pub(super) unit: &'a Unit,
-    pub(super) guide: Source<'a>,
-    pub(super) scratch: &'a mut Scratch,
-    pub(super) groups: &'a mut Groups,
+pub(in crate::device::cpu) struct MatchUnit<'a> {
+    pub(in crate::device::cpu) search: &'a Search,
+    pub(in crate::device::cpu) unit: &'a Unit,
+    pub(in crate::device::cpu) guide: Source<'a>,
+    pub(in crate::device::cpu) scratch: &'a mut Scratch,
+    pub(in crate::device::cpu) groups: &'a mut Groups,
 }
 
 impl Kernel for MatchUnit<'_> {
@@ -107,68 +109,77 @@ impl Kernel for MatchUnit<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let Self { pass, unit, guide, scratch, groups } = self;
-        groups.reset(pass.group, unit.xs.len() * unit.ys.len());
+        let Self { search, unit, guide, scratch, groups } = self;
+        groups.reset(search.group, unit.xs.len() * unit.ys.len());
         let region = &unit.region;
         scratch.plane.resize(region.width() * region.height(), 0);
         for (y, out) in region.y.clone().zip(scratch.plane.chunks_exact_mut(region.width())) {
             for (q, &z) in out.iter_mut().zip(guide.row(y, region.x.clone())) {
-                *q = pass.matching.quantise(z);
+                *q = search.matching.quantise(z);
             }
         }
-        let mut plain_from = 0;
-        if pass.patch == 8 && pass.prefilter == 0.0 {
-            let regular = unit.xs.iter().take_while(|&&x| x % pass.step == 0).count();
-            macro_rules! steps {
-                ($($n:literal)+) => {
-                    match pass.step {
-                        $($n => fast::<S, $n>(pass, unit, guide, regular, scratch, groups),)+
-                        _ => unreachable!("a step is at most the patch"),
+        let mut regular = 0..0;
+        if search.prefilter == 0.0 {
+            regular = on_grid(search, &unit.xs);
+            macro_rules! fast {
+                ($($patch:literal: $($step:literal)+;)+) => {
+                    match (search.patch, search.step) {
+                        $($(($patch, $step) => {
+                            fast::<S, $step, $patch>(search, unit, guide, regular.clone(), scratch, groups);
+                        })+)+
+                        _ => regular = 0..0,
                     }
                 };
             }
-            steps!(1 2 3 4 5 6 7 8);
-            plain_from = regular;
-        } else if pass.prefilter != 0.0 {
-            prefilter(pass, unit, guide, &mut scratch.coefficients);
+            fast! { 8: 1 2 3 4 5 6 7 8; 6: 2 3 4; }
+        } else {
+            prefilter(search, unit, guide, &mut scratch.coefficients);
         }
         for (row, &y) in unit.ys.iter().enumerate() {
-            for (column, &x) in unit.xs.iter().enumerate().skip(plain_from) {
-                let matches = plain(pass, unit, scratch, guide.size, x, y);
-                let window = Window { radius: pass.radius };
+            for (column, &x) in unit.xs.iter().enumerate().filter(|(i, _)| !regular.contains(i)) {
+                let matches = plain(search, unit, scratch, guide.size, x, y);
+                let window = Window { radius: search.radius };
                 groups.set(row * unit.xs.len() + column, window.own(), matches.iter().map(|m| window.key(m)));
             }
         }
     }
 }
 
-/// The first `regular` columns, a block of 32 lanes and a band of rows at a time.
+/// Which of some positions are on the grid: only the first and the last one of all may lie beside it.
+fn on_grid(search: &Search, positions: &[usize]) -> Range<usize> {
+    let on = |x: usize| x % search.step == search.offset % search.step;
+    let first = usize::from(!on(positions[0]));
+    let end = positions.iter().rposition(|&x| on(x)).map_or(first, |i| i + 1);
+    first..end.max(first)
+}
+
+/// The `regular` columns, a block of 32 lanes and a band of rows at a time.
 #[inline(always)]
-fn fast<S: Simd, const STEP: usize>(
-    pass: &PassPlan,
+fn fast<S: Simd, const STEP: usize, const P: usize>(
+    search: &Search,
     unit: &Unit,
     guide: Source<'_>,
-    regular: usize,
+    regular: Range<usize>,
     scratch: &mut Scratch,
     groups: &mut Groups,
 ) {
-    let window = Window { radius: pass.radius };
+    let Some(&x0) = unit.xs.get(regular.start) else { return };
+    let window = Window { radius: search.radius };
     let band = scan::band_rows(STEP, window);
-    scratch.scan.load::<STEP>(unit, window, &scratch.plane, guide.size);
-    // The last row may be off the grid; it is a band of its own.
-    let (on, off) = unit.ys.split_at(unit.ys.iter().take_while(|&&y| y % STEP == 0).count());
+    scratch.scan.load::<STEP, P>(unit, x0, window, &scratch.plane, guide.size);
     let mut row = 0;
-    for rows in on.chunks(band).chain(off.chunks(1)) {
-        let mut column = 0;
-        while column < regular {
-            let lanes = (regular - column).min(scan::lanes(STEP));
-            scan::distances::<S, STEP>(&mut scratch.scan, window, column, lanes, rows);
+    // A row that lies beside the grid is a band of its own.
+    for rows in unit.ys.chunk_by(|a, b| b - a == STEP).flat_map(|run| run.chunks(band)) {
+        let mut column = regular.start;
+        while column < regular.end {
+            let lanes = (regular.end - column).min(scan::lanes(P, STEP));
+            scan::distances::<S, STEP, P>(&mut scratch.scan, window, column - regular.start, lanes, rows);
             for r in 0..rows.len() {
                 let distances = scratch.scan.row(window, r);
-                select::nearest::<S>(&mut scratch.select, distances, pass.group, pass.max_ssd, lanes);
+                select::nearest::<S>(&mut scratch.select, distances, search.group, search.max_ssd, lanes);
                 for lane in 0..lanes {
                     let i = (row + r) * unit.xs.len() + column + lane;
-                    groups.set(i, window.own(), scratch.select.lane(lane, pass.group - 1));
+                    groups.set(i, window.own(), scratch.select.lane(lane, search.group - 1));
                 }
             }
             column += lanes;
@@ -179,27 +190,27 @@ fn fast<S: Simd, const STEP: usize>(
 
 /// The matches of one reference patch by definition, without the reference itself.
 fn plain(
-    pass: &PassPlan,
+    search: &Search,
     unit: &Unit,
     scratch: &Scratch,
     (w, h): (usize, usize),
     x: usize,
     y: usize,
 ) -> Vec<Match> {
-    let (n, r, region) = (pass.patch, pass.radius, &unit.region);
+    let (n, r, region) = (search.patch, search.radius, &unit.region);
     let stride = region.width();
-    let mut best: Vec<Match> = Vec::with_capacity(pass.group);
+    let mut best: Vec<Match> = Vec::with_capacity(search.group);
     for cy in y.saturating_sub(r)..=(y + r).min(h - n) {
         for cx in x.saturating_sub(r)..=(x + r).min(w - n) {
             if (cx, cy) == (x, y) {
                 continue;
             }
             let limit = match best.last() {
-                Some(last) if best.len() + 1 == pass.group => last.ssd.min(pass.max_ssd + 1),
-                _ => pass.max_ssd + 1,
+                Some(last) if best.len() + 1 == search.group => last.ssd.min(search.max_ssd + 1),
+                _ => search.max_ssd + 1,
             };
             let at = |x: usize, y: usize| (y - region.y.start) * stride + x - region.x.start;
-            let ssd = if pass.prefilter == 0.0 {
+            let ssd = if search.prefilter == 0.0 {
                 plane_ssd(&scratch.plane, stride, n, at(x, y), at(cx, cy), limit)
             } else {
                 let area = n * n;
@@ -207,10 +218,10 @@ fn plain(
                 let pairs = patch(at(x, y)).iter().zip(patch(at(cx, cy)));
                 pairs.map(|(&a, &b)| (i32::from(a) - i32::from(b)).pow(2) as u32).sum()
             };
-            if ssd < limit && pass.group > 1 {
+            if ssd < limit && search.group > 1 {
                 // Candidates come in raster order, so among equals the earlier one stays in front.
                 let m = Match { ssd, dy: cy as i32 - y as i32, dx: cx as i32 - x as i32 };
-                best.truncate(pass.group - 2);
+                best.truncate(search.group - 2);
                 best.insert(best.partition_point(|b| b.ssd <= ssd), m);
             }
         }
@@ -232,8 +243,8 @@ fn plane_ssd(plane: &[u8], stride: usize, n: usize, a: usize, b: usize, limit: u
 }
 
 /// Thresholded DCT coefficients of every patch of the region (DAB07 eq. 4), in matching units.
-fn prefilter(pass: &PassPlan, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>) {
-    let (n, region) = (pass.patch, &unit.region);
+fn prefilter(search: &Search, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>) {
+    let (n, region) = (search.patch, &unit.region);
     let t = Transform::Dct.forward(n);
     out.clear();
     out.resize(region.width() * region.height() * n * n, 0);
@@ -250,8 +261,8 @@ fn prefilter(pass: &PassPlan, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>
             for u in 0..n {
                 for v in 0..n {
                     let c: f64 = t.row(u).iter().enumerate().map(|(i, a)| a * rows[i * n + v]).sum();
-                    if c.abs() > pass.prefilter.into() {
-                        out[at + u * n + v] = (c / f64::from(pass.matching.scale)).round() as i16;
+                    if c.abs() > search.prefilter.into() {
+                        out[at + u * n + v] = (c / f64::from(search.matching.scale)).round() as i16;
                     }
                 }
             }
@@ -263,11 +274,11 @@ fn prefilter(pass: &PassPlan, unit: &Unit, guide: Source<'_>, out: &mut Vec<i16>
 mod tests {
     use super::*;
     use crate::Plane;
-    use crate::bm3d::reference::Guide;
     use crate::bm3d::{Plan, Profile};
     use crate::device::cpu::Level;
-    use crate::device::cpu::bm3d::unit::units;
+    use crate::device::cpu::group::unit::units;
     use crate::device::cpu::simd::dispatch;
+    use crate::method::group::Guide;
 
     /// Noise, a flat part and a ramp of few levels: distances with many ties and with none.
     fn picture(w: usize, h: usize) -> Plane {
@@ -291,20 +302,26 @@ mod tests {
         change(&mut params);
         let plan = Plan::new(&params, w, h, &[25.0]).unwrap();
         for pass in &plan.passes {
-            let guide = Guide::new(pass, &plane.view());
+            let search = pass.search();
+            let guide = Guide::new(search.clone(), &plane.view());
             let window = Window { radius: pass.radius };
             for level in Level::ALL.into_iter().filter(|&l| l <= Level::detect()) {
                 let (mut scratch, mut groups) = (Scratch::default(), Groups::default());
-                for unit in &units(pass, w, h) {
+                for unit in &units(&search, w, h) {
                     let source = Source::whole(plane.view());
                     dispatch(
                         level,
-                        MatchUnit { pass, unit, guide: source, scratch: &mut scratch, groups: &mut groups },
+                        MatchUnit {
+                            search: &search,
+                            unit,
+                            guide: source,
+                            scratch: &mut scratch,
+                            groups: &mut groups,
+                        },
                     );
                     let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
                     for (i, (x, y)) in references.enumerate() {
-                        let want: Vec<u32> =
-                            guide.matches(pass, x, y).iter().map(|m| window.key(m)).collect();
+                        let want: Vec<u32> = guide.matches(x, y).iter().map(|m| window.key(m)).collect();
                         assert_eq!(groups.matches(i), want, "{level:?}, step {}, ({x}, {y})", pass.step);
                     }
                 }

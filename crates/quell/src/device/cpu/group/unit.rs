@@ -6,40 +6,40 @@
 use std::ops::Range;
 
 use crate::PlaneView;
-use crate::bm3d::{PassPlan, Plan, grid};
+use crate::method::group::{Search, UNIT_ROWS};
 
 /// Aimed-at size of a unit in pixels. Wide enough that the halo does not dominate, small enough that the
 /// buffers of a unit stay in the cache and that a small picture has work for every thread.
-const UNIT: (usize, usize) = (192, Plan::UNIT_ROWS);
+const UNIT: (usize, usize) = (192, UNIT_ROWS);
 
 /// A rectangle of pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rect {
-    pub(super) x: Range<usize>,
-    pub(super) y: Range<usize>,
+pub(in crate::device::cpu) struct Rect {
+    pub(in crate::device::cpu) x: Range<usize>,
+    pub(in crate::device::cpu) y: Range<usize>,
 }
 
 impl Rect {
-    pub(super) fn width(&self) -> usize {
+    pub(in crate::device::cpu) fn width(&self) -> usize {
         self.x.len()
     }
 
-    pub(super) fn height(&self) -> usize {
+    pub(in crate::device::cpu) fn height(&self) -> usize {
         self.y.len()
     }
 
-    pub(super) fn touches(&self, other: &Self) -> bool {
+    pub(in crate::device::cpu) fn touches(&self, other: &Self) -> bool {
         !self.common(other).x.is_empty() && !self.common(other).y.is_empty()
     }
 
     /// The pixels of both; a side may be empty.
-    pub(super) fn common(&self, other: &Self) -> Self {
+    pub(in crate::device::cpu) fn common(&self, other: &Self) -> Self {
         let both = |a: &Range<usize>, b: &Range<usize>| a.start.max(b.start)..a.end.min(b.end);
         Self { x: both(&self.x, &other.x), y: both(&self.y, &other.y) }
     }
 
     /// The smallest rectangle around both.
-    pub(super) fn union(&self, other: &Self) -> Self {
+    pub(in crate::device::cpu) fn union(&self, other: &Self) -> Self {
         let join = |a: &Range<usize>, b: &Range<usize>| a.start.min(b.start)..a.end.max(b.end);
         Self { x: join(&self.x, &other.x), y: join(&self.y, &other.y) }
     }
@@ -47,53 +47,53 @@ impl Rect {
 
 /// One unit: the columns and rows of its reference patches, and every pixel they can reach.
 #[derive(Clone, Debug)]
-pub(super) struct Unit {
-    pub(super) xs: Vec<usize>,
-    pub(super) ys: Vec<usize>,
-    pub(super) region: Rect,
+pub(in crate::device::cpu) struct Unit {
+    pub(in crate::device::cpu) xs: Vec<usize>,
+    pub(in crate::device::cpu) ys: Vec<usize>,
+    pub(in crate::device::cpu) region: Rect,
 }
 
 /// The units that add to an area, in order.
-pub(super) fn touching<'a>(units: &'a [Unit], area: &Rect) -> Vec<&'a Unit> {
+pub(in crate::device::cpu) fn touching<'a>(units: &'a [Unit], area: &Rect) -> Vec<&'a Unit> {
     units.iter().filter(|u| u.region.touches(area)).collect()
 }
 
 /// Samples of a picture, or of a part of it, addressed by their place in the whole picture.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'a> {
+pub(in crate::device::cpu) struct Source<'a> {
     view: PlaneView<'a>,
     origin: (usize, usize),
     /// Size of the whole picture.
-    pub(super) size: (usize, usize),
+    pub(in crate::device::cpu) size: (usize, usize),
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn whole(view: PlaneView<'a>) -> Self {
+    pub(in crate::device::cpu) fn whole(view: PlaneView<'a>) -> Self {
         Self { view, origin: (0, 0), size: (view.width(), view.height()) }
     }
 
-    pub(super) fn part(view: PlaneView<'a>, area: &Rect, size: (usize, usize)) -> Self {
+    pub(in crate::device::cpu) fn part(view: PlaneView<'a>, area: &Rect, size: (usize, usize)) -> Self {
         Self { view, origin: (area.x.start, area.y.start), size }
     }
 
     /// Samples `x` of row `y`.
     #[inline(always)]
-    pub(super) fn row(&self, y: usize, x: Range<usize>) -> &'a [f32] {
+    pub(in crate::device::cpu) fn row(&self, y: usize, x: Range<usize>) -> &'a [f32] {
         &self.view.row(y - self.origin.1)[x.start - self.origin.0..x.end - self.origin.0]
     }
 }
 
-/// All units of a pass over a picture of `w` x `h`, row by row.
-pub(super) fn units(pass: &PassPlan, w: usize, h: usize) -> Vec<Unit> {
+/// All units of a search over a picture of `w` x `h`, row by row.
+pub(in crate::device::cpu) fn units(search: &Search, w: usize, h: usize) -> Vec<Unit> {
     let side = |n: usize, aim: usize| -> Vec<Vec<usize>> {
-        let positions = grid(n, pass.patch, pass.step);
-        let parts = positions.len().div_ceil((aim / pass.step).max(1));
+        let positions = search.grid(n);
+        let parts = positions.len().div_ceil((aim / search.step).max(1));
         positions.chunks(positions.len().div_ceil(parts)).map(<[usize]>::to_vec).collect()
     };
     let columns = side(w, UNIT.0);
     let reach = |p: &[usize], n: usize| {
-        let last = p[p.len() - 1] + pass.patch + pass.radius;
-        p[0].saturating_sub(pass.radius)..last.min(n)
+        let last = p[p.len() - 1] + search.patch + search.radius;
+        p[0].saturating_sub(search.radius)..last.min(n)
     };
     let mut all = Vec::new();
     for ys in side(h, UNIT.1) {
@@ -108,14 +108,14 @@ pub(super) fn units(pass: &PassPlan, w: usize, h: usize) -> Vec<Unit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bm3d::Profile;
+    use crate::bm3d::{Plan, Profile, grid};
 
     #[test]
     fn units_hold_every_reference_patch_once() {
         for (w, h) in [(8, 8), (200, 73), (401, 331)] {
             let plan = Plan::new(&Profile::Normal.params(25.0), w, h, &[25.0]).unwrap();
             let pass = &plan.passes[0];
-            let mut seen: Vec<(usize, usize)> = units(pass, w, h)
+            let mut seen: Vec<(usize, usize)> = units(&pass.search(), w, h)
                 .iter()
                 .flat_map(|u| u.ys.iter().flat_map(|&y| u.xs.iter().map(move |&x| (y, x))))
                 .collect();

@@ -2,8 +2,8 @@
 //!
 //! The matching plane is split into `STEP` column phases, so lane `i` of phase `j` is pixel `STEP * i + j`
 //! and the references of a row are neighbouring lanes. Squared differences fit 16 bits, sums saturate; the
-//! plan chose the plane's scale so that every distance up to the threshold is exact. A sum over 8 rows (or
-//! columns) is made of `8 / STEP` whole chunks of `STEP` rows and a part of the next one, and the chunks are
+//! plan chose the plane's scale so that every distance up to the threshold is exact. A sum over `P` rows (or
+//! columns) is made of `P / STEP` whole chunks of `STEP` rows and a part of the next one, and the chunks are
 //! shared by neighbouring references.
 
 #![expect(clippy::needless_range_loop, reason = "unrolled kernels read better with the index of the paper")]
@@ -15,11 +15,11 @@ use super::unit::Unit;
 use crate::device::cpu::simd::{Simd, inlined};
 
 /// Lanes of a vector.
-pub(super) const LANES: usize = 32;
+pub(in crate::device::cpu) const LANES: usize = 32;
 
 /// References per block: the last lanes of a vector lack their right neighbours.
-pub(super) fn lanes(step: usize) -> usize {
-    LANES + 1 - 8usize.div_ceil(step)
+pub(super) fn lanes(patch: usize, step: usize) -> usize {
+    LANES + 1 - patch.div_ceil(step)
 }
 
 /// Rows of references that are scanned together: many share sums, but their distances must stay in the cache.
@@ -49,18 +49,19 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Splits the matching values of a unit's region into phases.
-    pub(super) fn load<const STEP: usize>(
+    /// Splits the matching values of a unit's region into phases. Lane 0 is the reference column `x0`.
+    pub(super) fn load<const STEP: usize, const P: usize>(
         &mut self,
         unit: &Unit,
+        x0: usize,
         window: Window,
         plane: &[u8],
         size: (usize, usize),
     ) {
         let pad = window.radius.div_ceil(STEP) * STEP;
-        let (x0, y0) = (unit.xs[0], unit.ys[0]);
-        let width = unit.xs[unit.xs.len() - 1] - x0 + 8 + 2 * pad;
-        let height = unit.ys[unit.ys.len() - 1] - y0 + 8 + 2 * window.radius + STEP;
+        let y0 = unit.ys[0];
+        let width = unit.xs[unit.xs.len() - 1] - x0 + P + 2 * pad;
+        let height = unit.ys[unit.ys.len() - 1] - y0 + P + 2 * window.radius + STEP;
         self.stride = width.div_ceil(STEP) + 2 * LANES;
         self.origin = (x0, y0 as isize - window.radius as isize);
         self.size = size;
@@ -70,8 +71,9 @@ impl Scratch {
         for (i, row) in plane.chunks_exact(region.width()).enumerate() {
             let y = ((region.y.start + i) as isize - self.origin.1) as usize;
             let out = &mut self.planes[y * STEP * self.stride..][..STEP * self.stride];
-            // Column of the first sample, counted from `pad` left of the first reference.
-            let first = region.x.start + pad - x0;
+            // Column of the first sample, counted from `pad` left of the first reference; nobody looks further left.
+            let beyond = x0.saturating_sub(region.x.start + pad);
+            let (first, row) = (region.x.start + beyond + pad - x0, &row[beyond..]);
             for j in 0..STEP {
                 // The first sample of this phase, and the lane it goes to.
                 let skip = (j + STEP - first % STEP) % STEP;
@@ -94,7 +96,7 @@ impl Scratch {
 /// Fills the distances of a block of `lanes` references from `column` of the unit, at the rows `ys` (spaced by
 /// `STEP`). Displacements that leave the picture, and (0, 0), get the largest distance.
 #[inline(never)]
-pub(super) fn distances<S: Simd, const STEP: usize>(
+pub(super) fn distances<S: Simd, const STEP: usize, const P: usize>(
     s: &mut Scratch,
     window: Window,
     column: usize,
@@ -103,12 +105,12 @@ pub(super) fn distances<S: Simd, const STEP: usize>(
 ) {
     S::vectorize(
         #[inline(always)]
-        || distances_inner::<S, STEP>(s, window, column, lanes, ys),
+        || distances_inner::<S, STEP, P>(s, window, column, lanes, ys),
     );
 }
 
 #[inline(always)]
-fn distances_inner<S: Simd, const STEP: usize>(
+fn distances_inner<S: Simd, const STEP: usize, const P: usize>(
     s: &mut Scratch,
     window: Window,
     column: usize,
@@ -120,8 +122,8 @@ fn distances_inner<S: Simd, const STEP: usize>(
     let pad = radius.div_ceil(STEP) * STEP;
     let row_stride = STEP * s.stride;
     let top = (ys[0] as isize - s.origin.1) as usize;
-    let pixel_rows = (rows - 1) * STEP + 8;
-    s.reference.resize(((rows + 2) * STEP + 8) * STEP * LANES, 0);
+    let pixel_rows = (rows - 1) * STEP + P;
+    s.reference.resize(((rows + 2) * STEP + P) * STEP * LANES, 0);
     for y in 0..pixel_rows {
         for j in 0..STEP {
             let from = (top + y) * row_stride + j * s.stride + column + pad / STEP;
@@ -136,7 +138,7 @@ fn distances_inner<S: Simd, const STEP: usize>(
     for dx in 0..side {
         s.outside.extend((0..LANES).map(|lane| {
             let x = (x0 + lane * STEP + dx) as isize - radius as isize;
-            if lane < lanes && x >= 0 && x <= (w - 8) as isize { 0 } else { u16::MAX }
+            if lane < lanes && x >= 0 && x <= (w - P) as isize { 0 } else { u16::MAX }
         }));
     }
     let per_row = side * side * LANES;
@@ -147,7 +149,7 @@ fn distances_inner<S: Simd, const STEP: usize>(
     for dy in 0..side {
         let inside = |r: usize| {
             let y = (ys[r] + dy) as isize - radius as isize;
-            y >= 0 && y <= (h - 8) as isize
+            y >= 0 && y <= (h - P) as isize
         };
         let (valid_from, valid_to) = (
             (0..rows).find(|&r| inside(r)).unwrap_or(rows),
@@ -160,12 +162,12 @@ fn distances_inner<S: Simd, const STEP: usize>(
             let mut dx = 0;
             if S::WIDE {
                 while dx + 3 <= side {
-                    line.displacements::<S, STEP, 3>(s, dx);
+                    line.displacements::<S, STEP, P, 3>(s, dx);
                     dx += 3;
                 }
             }
             while dx < side {
-                line.displacements::<S, STEP, 1>(s, dx);
+                line.displacements::<S, STEP, P, 1>(s, dx);
                 dx += 1;
             }
         }
@@ -195,7 +197,11 @@ impl Line {
     /// # Safety
     /// The buffers of `s` were sized for this block.
     #[inline(always)]
-    unsafe fn displacements<S: Simd, const STEP: usize, const G: usize>(&self, s: &mut Scratch, dx: usize) {
+    unsafe fn displacements<S: Simd, const STEP: usize, const P: usize, const G: usize>(
+        &self,
+        s: &mut Scratch,
+        dx: usize,
+    ) {
         let row_stride = STEP * s.stride;
         let shift = dx + self.pad - self.window.radius;
         let mut candidate = [std::ptr::null(); 16];
@@ -227,7 +233,7 @@ impl Line {
         );
         // SAFETY: by this function's contract.
         unsafe {
-            columns_of_sums::<S, STEP, G>(s.reference.as_ptr(), &candidate, row_stride, self.rows, store)
+            columns_of_sums::<S, STEP, P, G>(s.reference.as_ptr(), &candidate, row_stride, self.rows, store)
         }
     }
 }
@@ -237,14 +243,14 @@ impl Line {
 /// # Safety
 /// `reference` and `candidate` are readable for every pixel row of `rows` reference rows.
 #[inline(always)]
-unsafe fn columns_of_sums<S: Simd, const STEP: usize, const G: usize>(
+unsafe fn columns_of_sums<S: Simd, const STEP: usize, const P: usize, const G: usize>(
     reference: *const u16,
     candidate: &[*const u16; 16],
     row_stride: usize,
     rows: usize,
     mut out: impl FnMut(usize, usize, S::U16),
 ) {
-    let (whole, part) = (8 / STEP, 8 % STEP);
+    let (whole, part) = (P / STEP, P % STEP);
     let zero = S::u16_splat(0);
     // Sums over the first `part` phases and over the rest, for each displacement.
     let line = inlined(

@@ -45,7 +45,7 @@ fn nearest_inner<S: Simd>(s: &mut Scratch, distances: &[u16], group: usize, max:
     if wanted == 0 {
         return;
     }
-    let capacity = (2 * group).max(8);
+    let capacity = (2 * group).next_power_of_two().max(8);
     s.keys.clear();
     s.keys.resize(capacity * LANES, u32::MAX);
     let mut bound = [0u16; LANES];
@@ -99,7 +99,7 @@ fn upper_bound<S: Simd>(
     bound: &mut [u16; LANES],
 ) {
     let cap = S::u16_splat((max + 1) as u16);
-    let bins = 2 * group;
+    let bins = (2 * group).next_power_of_two();
     s.bins.clear();
     s.bins.resize(bins * LANES, u16::MAX);
     let (from, to) = (distances.as_ptr(), s.bins.as_mut_ptr());
@@ -133,7 +133,7 @@ fn upper_bound<S: Simd>(
 fn compact<S: Simd>(s: &mut Scratch, wanted: usize, capacity: usize, bound: &mut [u16; LANES]) {
     S::vectorize(
         #[inline(always)]
-        || sort_keys::<S>(&mut s.keys, s.networks.of(capacity.next_power_of_two())),
+        || sort_keys::<S>(&mut s.keys, s.networks.of(capacity)),
     );
     for (lane, filled) in s.filled.iter_mut().enumerate() {
         if *filled as usize >= wanted {

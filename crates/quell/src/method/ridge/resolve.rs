@@ -1,0 +1,69 @@
+//! From noise, size and settings to parameters and a plan.
+
+use super::{PARAMETERS, Params, Plan, Profile};
+use crate::Result;
+use crate::bm3d::resolve::{mode, sigmas};
+use crate::method::group::UNIT_ROWS;
+use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
+
+/// The parameters for noise of deviation `sigma` on the 0..255 scale.
+pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, _: usize) -> Result<Params> {
+    let params = settings.over("ridge", PARAMETERS, profile.params(sigma))?;
+    params.validate()?;
+    Ok(params)
+}
+
+/// The plan for one plane, or for red, green and blue.
+pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
+    let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
+    let sigma = sigmas(color, subject.noise255(), subject.levels);
+    // Where grain is coarse, all sizes are filtered as pictures of their own.
+    let scales = if subject.scales > 1 || subject.coarse { 1 } else { params.scales };
+    let params = Params { scales, ..params.clone() };
+    let plan = Plan::new(&params, subject.width, subject.height, &sigma)?;
+    let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
+    Ok(crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) }))
+}
+
+impl Planned for Plan {
+    fn window(&self) -> Window {
+        Window::single(self.width, self.height, self.channels())
+    }
+
+    fn halo(&self) -> usize {
+        self.halo()
+    }
+
+    /// All grids have a row there, at every size.
+    fn row_grid(&self) -> usize {
+        let steps = self.rounds.iter().filter_map(|r| r.search.as_ref()).map(|s| s.step);
+        let pilot = match &self.pilot {
+            super::Pilot::Bm3d(plan) => Planned::row_grid(&**plan),
+            super::Pilot::Ridge(own) => own.search.step,
+        };
+        let own = steps.fold(pilot, lcm);
+        self.coarser.as_ref().map_or(own, |coarser| lcm(own, 2 * Planned::row_grid(&**coarser)))
+    }
+
+    fn unit_rows(&self) -> usize {
+        UNIT_ROWS
+    }
+
+    fn scale(&self, white: f32) -> f32 {
+        255.0 / white
+    }
+
+    fn white(&self) -> f32 {
+        255.0
+    }
+
+    fn set_height(&mut self, rows: usize) {
+        self.height = rows;
+        if let super::Pilot::Bm3d(plan) = &mut self.pilot {
+            plan.set_height(rows);
+        }
+        if let Some(coarser) = &mut self.coarser {
+            coarser.set_height(rows / 2);
+        }
+    }
+}

@@ -7,13 +7,15 @@ mod front;
 pub mod isoline;
 pub mod nlm;
 mod parameter;
+mod part;
 mod plan;
 mod registry;
 
 pub use front::{Front, Mix, Unclip};
 pub(crate) use parameter::Settings;
 pub use parameter::{Kind, Parameter};
-pub use plan::{Part, Plan, Window, Work};
+pub use part::Part;
+pub use plan::{Plan, Window, Work};
 pub(crate) use plan::{Planned, lcm};
 pub(crate) use registry::{Guide, Subject};
 pub use registry::{Method, ParameterInfo, Params};

@@ -67,8 +67,8 @@ struct KernelsKey {
     color: Option<ColorMode>,
 }
 
-/// Plans whose kernels are remembered.
-const RECENT: usize = 8;
+/// Plans whose kernels are remembered: of every picture in work three sizes, and more.
+const RECENT: usize = 16;
 
 impl<R: Runtime> Gpu<R> {
     /// The kernels of a plan, built if they are new.

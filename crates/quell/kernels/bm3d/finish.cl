@@ -78,10 +78,18 @@ KERNEL(FINISH_ITEMS) bm3d_finish_guide(GLOBAL const float* RESTRICT sums, GLOBAL
   }
 }
 
-// In the place of the sums: for colours, of which every sample needs all channels.
+// In the place of the sums: for colours, of which every sample needs all channels, and for whatever goes on with channels.
 KERNEL(FINISH_ITEMS) bm3d_finish_estimate(GLOBAL float* RESTRICT sums, GLOBAL const float* RESTRICT weights, int width,
                                           int height, int pitch) {
   FOR_PIXELS sums[AT] = VALUE;
+}
+
+FN SAMPLE stored(float value, float white) {
+#if WHOLE
+  return (SAMPLE)(FMIN(FMAX(value, 0.0f), white) + 0.5f);
+#else
+  return value;
+#endif
 }
 
 // Only pixels from (left, top) on, and before (width, height), are written: samples that a caller lends get nothing but
@@ -91,11 +99,14 @@ KERNEL(FINISH_ITEMS) bm3d_finish_samples(GLOBAL const float* RESTRICT sums, GLOB
                                          int width, int height, int pitch, float centre, float scale, float white) {
   FOR_PIXELS {
     if (PIXEL_X < left || PIXEL_Y(k) < top) continue;
-    const float value = (VALUE + centre) * scale;
-#if WHOLE
-    samples[first + PIXEL_Y(k) * stride + PIXEL_X] = (SAMPLE)(FMIN(FMAX(value, 0.0f), white) + 0.5f);
-#else
-    samples[first + PIXEL_Y(k) * stride + PIXEL_X] = value;
-#endif
+    samples[first + PIXEL_Y(k) * stride + PIXEL_X] = stored((VALUE + centre) * scale, white);
   }
+}
+
+// Such an estimate, less `centre`, to samples.
+KERNEL(FINISH_ITEMS) bm3d_finish_channel(GLOBAL const float* RESTRICT plane, GLOBAL SAMPLE* RESTRICT samples, int first,
+                                         int width, int pitch, float centre, float scale, float white) {
+  const int x = GROUP_X * FINISH_ITEMS + ITEM, y = GROUP_Y;
+  if (x >= width) return;
+  samples[first + y * width + x] = stored((plane[plane_at(x, y, pitch)] + centre) * scale, white);
 }

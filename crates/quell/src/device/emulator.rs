@@ -290,6 +290,10 @@ mod tests {
         psnr_is_that_of_the_reference, samples_of_every_format, colours_are_those_of_the_host, work_is_reported_and_can_be_stopped,
     }
 
+    mod sizes {
+        crate::device::gpu::bm3d::sizes_tests::suite!(super::shared());
+    }
+
     mod nlm {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }

@@ -69,6 +69,11 @@ impl Front {
         Self { white, color: None, unclip: None, curve: None, mix: Mix::default() }
     }
 
+    /// That of the picture of half the size: what is done to samples and results is done once, to the picture itself.
+    pub(super) fn of_coarser(&self) -> Self {
+        Self { color: self.color, ..Self::channels(self.white) }
+    }
+
     /// Rows around a row of the result that it looks at.
     pub(crate) fn reach(&self) -> usize {
         let unclip = if self.unclip.is_some() { crate::noise::UNCLIP_REACH } else { 0 };

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Front, Mix, bm3d, classic, isoline, nlm, ridge};
+use super::part::{COARSE_REACH, FINE_REACH, Part};
+use super::{Front, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Curve;
 use crate::{Error, Result};
 
@@ -22,63 +23,17 @@ pub struct Plan {
     front: Front,
     /// Some rows of the picture, if not all.
     part: Option<Part>,
-    /// The same for the picture of half the size, whole, where it is filtered at several sizes.
-    coarser: Option<Box<Plan>>,
+    /// Where the picture is filtered at several sizes.
+    coarser: Option<Coarser>,
 }
 
-/// Some rows of a picture that are filtered without the others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// Rows of the whole picture.
-    pub(crate) height: usize,
-    /// The rows that are given.
-    pub(crate) read: Range<usize>,
-    /// The rows of them that are wanted: what becomes of the others is undefined.
-    pub(crate) write: Range<usize>,
+/// The plan for the picture of half the size, whole, and how far it is believed.
+#[derive(Clone, Debug, PartialEq)]
+struct Coarser {
+    plan: Box<Plan>,
+    /// Of every channel; none, if it is believed whatever it says.
+    limits: Vec<f32>,
 }
-
-impl Part {
-    /// The rows of the picture that have to be given.
-    pub fn read(&self) -> Range<usize> {
-        self.read.clone()
-    }
-
-    /// The rows of the picture that are wanted.
-    pub fn write(&self) -> Range<usize> {
-        self.write.clone()
-    }
-
-    /// The same, counted from the first row that is given.
-    pub fn kept(&self) -> Range<usize> {
-        self.write.start - self.read.start..self.write.end - self.read.start
-    }
-
-    /// The same where `reach` rows around are wanted, too.
-    fn wider(&self, reach: usize) -> Self {
-        let (start, end) = (self.write.start.saturating_sub(reach), self.write.end.saturating_add(reach));
-        Self { write: start.max(self.read.start)..end.min(self.read.end), ..self.clone() }
-    }
-
-    /// The same where no more than `margin` rows around are given, from a multiple of `grid`.
-    fn narrower(&self, margin: usize, grid: usize) -> Self {
-        let start = self.write.start.saturating_sub(margin) / grid * grid;
-        let end = self.write.end.saturating_add(margin).min(self.read.end);
-        Self { read: start.max(self.read.start)..end, ..self.clone() }
-    }
-
-    /// The rows of the picture of half the size that lie in it, and those that results depend on.
-    fn coarser(&self) -> Self {
-        let (height, read) = (self.height / 2, self.read.start / 2..self.read.end / 2);
-        let start = (self.write.start / 2).saturating_sub(COARSE_REACH).max(read.start);
-        let end = (self.write.end.div_ceil(2) + COARSE_REACH).min(read.end);
-        Self { height, write: start..end, read }
-    }
-}
-
-/// Rows of the picture of half the size, on both sides, that a row depends on: one by blurring, one by interpolation.
-const COARSE_REACH: usize = 2;
-/// Rows of its own size: those that these are the means of.
-const FINE_REACH: usize = 2 * COARSE_REACH + 1;
 
 /// What is done to the channels of frames.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,12 +170,42 @@ impl Plan {
     /// assert!(plan(301, 200, 20.0)?.with_coarser(plan(151, 100, 10.0)?).is_err());
     /// # Ok::<(), quell::Error>(())
     /// ```
-    pub fn with_coarser(mut self, mut coarser: Self) -> Result<Self> {
+    pub fn with_coarser(self, coarser: Self) -> Result<Self> {
+        self.at_sizes(coarser, Vec::new())
+    }
+
+    /// The same where the coarser plan is believed less the more it wants to change: with e = coarse - down(fine) and the
+    /// limit c of a channel, on the scale of the work, e / (1 + (e / c)^2) takes the place of e. That is never more than
+    /// c / 2, and next to nothing where the two differ by much more than noise.
+    ///
+    /// ```
+    /// use quell::{Plan, bm3d};
+    /// let plan = |width, height, sigma| -> quell::Result<Plan> {
+    ///     Ok(bm3d::Plan::new(&bm3d::Profile::Fast.params(sigma), width, height, &[sigma])?.into())
+    /// };
+    /// let two = plan(300, 200, 20.0)?.with_coarser_within(plan(150, 100, 10.0)?, &[6.0])?;
+    /// assert_eq!(two.limits(), [6.0]);
+    /// assert!(plan(300, 200, 20.0)?.with_coarser_within(plan(150, 100, 10.0)?, &[6.0, 6.0]).is_err());
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn with_coarser_within(self, coarser: Self, limits: &[f32]) -> Result<Self> {
+        let channels = self.work.window().planes;
+        if limits.len() != channels {
+            return Err(Error::Shape(format!("{channels} channels have {} limits", limits.len())));
+        }
+        if let Some(limit) = limits.iter().find(|v| !(v.is_finite() && **v > 0.0)) {
+            return Err(Error::parameter("limit", *limit, "must be a positive number"));
+        }
+        self.at_sizes(coarser, limits.to_vec())
+    }
+
+    fn at_sizes(mut self, coarser: Self, limits: Vec<f32>) -> Result<Self> {
         let (fine, coarse) = (self.window(), coarser.window());
         if matches!(self.work, Work::Map(..)) || fine.guides + coarse.guides > 0 {
             return Err(Error::Unsupported("maps and guided filters have one size".into()));
         }
-        if self.part.is_some() || coarser.part.is_some() || coarser.front.white != self.front.white {
+        let of = |plan: &Self| (plan.front.white, plan.front.color, plan.scale(), plan.work.window().planes);
+        if self.part.is_some() || coarser.part.is_some() || of(&coarser) != of(&self) {
             return Err(Error::Shape("plans of several sizes are for one whole picture".into()));
         }
         let half = Window { width: fine.width / 2, height: fine.height / 2, ..fine };
@@ -228,15 +213,19 @@ impl Plan {
             let (w, h) = (fine.width, fine.height);
             return Err(Error::Shape(format!("a coarser plan is not for half of {w} x {h} pixels")));
         }
-        // What is done to results is done once.
-        (coarser.front.unclip, coarser.front.mix) = (None, Mix::default());
-        self.coarser = Some(Box::new(coarser));
+        let plan = Box::new(coarser.with_front(self.front.of_coarser()));
+        self.coarser = Some(Coarser { plan, limits });
         Ok(self)
     }
 
     /// The plan for the picture of half the size, if there is one.
     pub fn coarser(&self) -> Option<&Self> {
-        self.coarser.as_deref()
+        self.coarser.as_ref().map(|coarser| &*coarser.plan)
+    }
+
+    /// How far it is believed, by channel ([`with_coarser_within`](Self::with_coarser_within)); none, if without limits.
+    pub fn limits(&self) -> &[f32] {
+        self.coarser.as_ref().map_or(&[], |coarser| &coarser.limits)
     }
 
     /// What is done to the channels.
@@ -361,9 +350,13 @@ impl Plan {
         self
     }
 
-    /// The same with another front.
+    /// The same with another front, for every size.
     pub(crate) fn with_front(&self, front: Front) -> Self {
-        Self { front, ..self.clone() }
+        let mut plan = self.clone();
+        if let Some(coarser) = &mut plan.coarser {
+            *coarser.plan = coarser.plan.with_front(front.of_coarser());
+        }
+        Self { front, ..plan }
     }
 
     /// The same for who needs `reach` more rows around each one that is wanted.

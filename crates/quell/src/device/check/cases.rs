@@ -3,6 +3,7 @@
 use super::picture::{changed, clean, eight_bit, noisy};
 use crate::bm3d::{Params, Plan, Profile, Weight};
 use crate::device::SampleFormat;
+use crate::method::{self, Front};
 use crate::transform::Transform;
 use crate::{ColorMode, Plane, Result};
 
@@ -32,8 +33,14 @@ pub(super) struct Case {
 
 impl Case {
     pub(super) fn plan(&self) -> Result<Plan> {
-        let (w, h) = (self.noisy[0].width(), self.noisy[0].height());
-        Ok(Plan::new(&self.params, w, h, &self.sigma)?.for_range(self.range.0, self.range.1))
+        self.halved(0)
+    }
+
+    /// The same for the picture halved so many times: means of four samples have half the noise.
+    fn halved(&self, times: usize) -> Result<Plan> {
+        let (w, h) = (self.noisy[0].width() >> times, self.noisy[0].height() >> times);
+        let sigma: Vec<f32> = self.sigma.iter().map(|s| s / (1 << times) as f32).collect();
+        Ok(Plan::new(&self.params, w, h, &sigma)?.for_range(self.range.0, self.range.1))
     }
 
     /// Grey noise of deviation `sigma` on the picture of the suite.
@@ -227,19 +234,36 @@ pub(super) struct Stored {
     pub(super) case: Case,
     pub(super) format: SampleFormat,
     pub(super) color: Option<ColorMode>,
+    /// At how many sizes it is filtered.
+    sizes: usize,
 }
 
-/// Sample types, grey and in colour.
+impl Stored {
+    pub(super) fn plan(&self) -> Result<method::Plan> {
+        let front = Front { color: self.color, ..Front::channels(self.format.white()) };
+        let size = |times| Ok(method::Plan::new(self.case.halved(times)?, front.clone()));
+        let smallest = size(self.sizes - 1);
+        (0..self.sizes - 1).rev().fold(smallest, |smaller, times| size(times)?.with_coarser(smaller?))
+    }
+}
+
+/// Sample types, grey and in colour; and several sizes.
 pub(super) fn stored(quick: bool) -> Vec<Stored> {
     let mut cases = Vec::new();
     for format in SampleFormat::ALL {
         let name = format!("{} samples", format.name());
         let case = Case::grey(name, Profile::Original.params(25.0), (101, 77), 25.0);
-        cases.push(Stored { case, format, color: None });
-        for mode in
-            [ColorMode::Opp, ColorMode::YCbCr, ColorMode::Luma].into_iter().take(if quick { 1 } else { 3 })
-        {
-            let name = format!("{} samples, {}", format.name(), mode.name());
+        cases.push(Stored { case, format, color: None, sizes: 1 });
+        let modes = [
+            (ColorMode::Opp, 1),
+            (ColorMode::Opp, 3),
+            (ColorMode::YCbCr, 1),
+            (ColorMode::Luma, 1),
+            (ColorMode::Luma, 2),
+        ];
+        for (mode, sizes) in modes.into_iter().take(if quick { 2 } else { 5 }) {
+            let more = if sizes > 1 { format!(", {sizes} sizes") } else { String::new() };
+            let name = format!("{} samples, {}{more}", format.name(), mode.name());
             let mut case = Case::grey(name, Profile::Normal.color_params(25.0), (83, 61), 25.0);
             let clean: Vec<Plane> = (0..3).map(|c| clean(83, 61, c as f32)).collect();
             let made = clean.iter().enumerate().map(|(c, p)| noisy(p, 25.0, c as u64));
@@ -247,7 +271,7 @@ pub(super) fn stored(quick: bool) -> Vec<Stored> {
             case.clean = Some(clean);
             let channels = if mode == ColorMode::Luma { 1 } else { 3 };
             case.sigma = mode.noise_gain()[..channels].iter().map(|g| 25.0 * *g as f32).collect();
-            cases.push(Stored { case, format, color: Some(mode) });
+            cases.push(Stored { case, format, color: Some(mode), sizes });
         }
     }
     cases

@@ -19,7 +19,6 @@ use serde::Serialize;
 use super::cpu::Cpu;
 use super::{Backend, DeviceOptions, Input, SampleBuffer, Samples, SamplesMut, Sequence};
 use crate::bm3d::{Match, Plan, Shrink, grid, reference};
-use crate::method::{self, Front};
 use crate::metrics::largest;
 use crate::{Control, Error, Plane, PlaneView, Result};
 use cases::{Case, Yardstick};
@@ -337,9 +336,7 @@ fn same_groups(plan: &Plan, pass: usize, guide: &PlaneView<'_>, got: &[Vec<Match
 /// Samples as they are stored, in and out, against the processor by way of floats.
 fn samples_against_processor(device: &dyn Backend, stored: &cases::Stored) -> Result<Measured> {
     let (case, format) = (&stored.case, stored.format);
-    let plan = case.plan()?;
-    let front = Front { color: stored.color, ..Front::channels(format.white()) };
-    let (precise, plan) = (full_precision(device, &plan), method::Plan::new(plan, front));
+    let (precise, plan) = (full_precision(device, &case.plan()?), stored.plan()?);
     let (width, height) = (plan.window().width, plan.window().height);
     let scale = format.white() / 255.0;
     let pixels = width * height;
@@ -411,7 +408,7 @@ mod tests {
     use super::*;
     use crate::device::singly::Singly;
     use crate::device::{Caps, DeviceInfo, Probe};
-    use crate::method::Work;
+    use crate::method::{self, Work};
 
     /// The processor with a fault.
     struct Faulty {

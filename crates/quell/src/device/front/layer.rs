@@ -144,7 +144,7 @@ impl<L: Layer> Sequence for Layered<L> {
 }
 
 /// What is said where samples in device memory would have to come to the host.
-pub(super) fn host_only() -> Error {
+pub(in crate::device) fn host_only() -> Error {
     Error::Unsupported(
         "several sizes, mixing and undoing of clipping need samples in host memory, not in that of a device"
             .into(),

@@ -15,21 +15,26 @@ use crate::method::{Front, Mix, Plan};
 use crate::{ColorMode, Result};
 use colors::Converted;
 use each::Each;
+pub(super) use layer::host_only;
 use layer::{Layer, Layered};
 use mix::Mixed;
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
+pub(super) use pyramid::{down, merge};
 use scales::Scaled;
 use stabilise::Stabilised;
 use unclip::Unclipped;
 
-/// What the sequences of a device take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the sequences of a device take: whoever takes something takes what is above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Takes {
-    /// Samples of any type; colours are converted by the device.
-    Colors,
-    /// Channels, as samples of any type.
-    Samples,
     /// Channels, as floats on the scale of the method.
     Floats,
+    /// Channels, as samples of any type.
+    Samples,
+    /// Samples of any type; colours are converted by the device.
+    Colors,
+    /// The same for plans of several sizes.
+    Sizes,
 }
 
 /// Opens a plan on a device, with whatever has to stand around it.
@@ -56,13 +61,15 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
         let inside = inside.wider(reach);
         return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
     }
-    if let Some((fine, rows, coarse)) = plan.scales() {
-        let (fine, coarse) = (layers(&fine, takes, open)?, layers(&coarse, takes, open)?);
-        return Ok(Box::new(Scaled::new(fine, rows, coarse, plan)));
+    let sizes = takes < Takes::Sizes && plan.coarser().is_some();
+    // What has a limit by channel is done to channels, and the rest to whatever comes first.
+    let limited = !plan.limits().is_empty();
+    if sizes && !limited {
+        return scaled(plan, takes, open);
     }
     let converted = || -> Result<Box<dyn Sequence>> {
         let channels = plan.with_front(Front::channels(front.white * plan.scale()));
-        Ok(Box::new(Converted::new(open(&channels)?, plan)))
+        Ok(Box::new(Converted::new(layers(&channels, takes.max(Takes::Samples), open)?, plan)))
     };
     match front.color {
         Some(ColorMode::Independent) => {
@@ -71,10 +78,18 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
             Ok(Box::new(Each::new(each)))
         }
         // What is left of colours whose luma alone is filtered has to wait for it somewhere.
-        Some(mode) if takes != Takes::Colors || mode == ColorMode::Luma => converted(),
+        Some(mode) if takes < Takes::Colors || mode == ColorMode::Luma || sizes => converted(),
         None if takes == Takes::Floats => converted(),
+        _ if sizes => scaled(plan, takes, open),
         _ => open(plan),
     }
+}
+
+/// Both sizes of a plan, and around them what makes one of the other.
+fn scaled(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
+    let Some((fine, rows, coarse)) = plan.scales() else { return layers(plan, takes, open) };
+    let (fine, coarse) = (layers(&fine, takes, open)?, layers(&coarse, takes, open)?);
+    Ok(Box::new(Scaled::new(fine, rows, coarse, plan)))
 }
 
 type Open<'a> = &'a dyn Fn(&Plan) -> Result<Box<dyn Sequence>>;

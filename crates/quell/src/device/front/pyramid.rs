@@ -23,9 +23,15 @@ fn means<T: Copy + Into<f32> + Sync>(from: &[T], width: usize, to: &mut [f32]) {
     each_pair(from, width, to, |to, [a, b, c, d]| *to = mean(a, b, c, d));
 }
 
-/// Coarse samples less the means of the fine ones.
-fn subtract_means(fine: &[f32], width: usize, coarse: &mut [f32]) {
-    each_pair(fine, width, coarse, |to, [a, b, c, d]| *to -= mean(a, b, c, d));
+/// Coarse samples less the means of the fine ones, e; with a limit c, e / (1 + (e / c)^2).
+fn subtract_means(fine: &[f32], width: usize, coarse: &mut [f32], limit: Option<f32>) {
+    match limit {
+        None => each_pair(fine, width, coarse, |to, [a, b, c, d]| *to -= mean(a, b, c, d)),
+        Some(limit) => each_pair(fine, width, coarse, |to, [a, b, c, d]| {
+            let e = *to - mean(a, b, c, d);
+            *to = e / (1.0 + (e / limit).powi(2));
+        }),
+    }
 }
 
 #[inline(always)]
@@ -51,15 +57,12 @@ fn each_pair<T: Copy + Into<f32> + Sync>(
     });
 }
 
-/// Makes `fine`, of rows of `width` samples, the result. `coarse`, of half the size, is used up. Where there is a `limit`,
-/// what the coarse one knows better is e / (1 + (e / limit)^2).
+/// Makes `fine`, of rows of `width` samples, the result. `coarse`, of half the size, is used up, and believed up to a
+/// limit, if there is one ([`Plan::with_coarser_within`](crate::Plan::with_coarser_within)).
 pub(in crate::device) fn merge(fine: &mut [f32], width: usize, coarse: &mut [f32], limit: Option<f32>) {
     let (half, height) = (width / 2, fine.len() / width / 2);
     let coarse = &mut coarse[..half * height];
-    subtract_means(fine, width, coarse);
-    if let Some(limit) = limit {
-        coarse.par_iter_mut().with_min_len(ROWS * half.max(1)).for_each(|e| *e /= 1.0 + (*e / limit).powi(2));
-    }
+    subtract_means(fine, width, coarse, limit);
     let difference = &*coarse;
     fine.par_chunks_mut(2 * ROWS * width).enumerate().for_each_init(
         || (vec![0.0; half], vec![0.0; half + 2]),
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
 
     /// The formula, written down.
-    fn reference(fine: &[f32], (w, h): (usize, usize), coarse: &[f32]) -> Vec<f64> {
+    fn reference(fine: &[f32], (w, h): (usize, usize), coarse: &[f32], limit: Option<f64>) -> Vec<f64> {
         let (cw, ch) = (w / 2, h / 2);
         let at =
             |y: isize, x: isize| (y.clamp(0, ch as isize - 1) as usize, x.clamp(0, cw as isize - 1) as usize);
@@ -129,7 +132,8 @@ mod tests {
         };
         let difference = |y: isize, x: isize| {
             let (y, x) = at(y, x);
-            f64::from(coarse[y * cw + x]) - down(y, x)
+            let e = f64::from(coarse[y * cw + x]) - down(y, x);
+            limit.map_or(e, |c| e / (1.0 + (e / c) * (e / c)))
         };
         let blurred = |y: isize, x: isize| {
             let (y, x) = at(y, x);
@@ -170,15 +174,18 @@ mod tests {
     fn the_merge_is_the_formula() {
         for (w, h) in SIZES {
             let (fine, coarse) = (noise(w * h, 7), noise((w / 2) * (h / 2), 8));
-            let want = reference(&fine, (w, h), &coarse);
-            let mut got = fine.clone();
-            merge(&mut got, w, &mut coarse.clone());
-            for (i, (got, want)) in got.iter().zip(&want).enumerate() {
-                let off = (f64::from(*got) - want).abs();
-                assert!(off < 1e-4, "{w} x {h}, sample {i}: {got}, not {want}");
+            for limit in [None, Some(90.0f32)] {
+                let want = reference(&fine, (w, h), &coarse, limit.map(f64::from));
+                let mut got = fine.clone();
+                merge(&mut got, w, &mut coarse.clone(), limit);
+                for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+                    let off = (f64::from(*got) - want).abs();
+                    assert!(off < 1e-4, "{w} x {h}, {limit:?}, sample {i}: {got}, not {want}");
+                }
+                let change = fine.iter().zip(&got).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(change > 1.0, "{w} x {h}: nothing was done");
+                assert!(limit.is_none_or(|limit| change <= 0.45 * limit), "{w} x {h}: {change}");
             }
-            let change = fine.iter().zip(&got).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(change > 1.0, "{w} x {h}: nothing was done");
         }
     }
 
@@ -200,11 +207,11 @@ mod tests {
             let mut fine = noise(w * h, 9);
             let (mut coarse, before) = (vec![0.0; (w / 2) * (h / 2)], fine.clone());
             down(Samples::F32(&fine), w, &mut coarse);
-            merge(&mut fine, w, &mut coarse);
+            merge(&mut fine, w, &mut coarse, None);
             assert_eq!(fine, before, "{w} x {h}");
         }
         let (mut fine, mut coarse) = (vec![77.3; 15], vec![77.3; 2]);
-        merge(&mut fine, 5, &mut coarse);
+        merge(&mut fine, 5, &mut coarse, None);
         assert_eq!(fine, [77.3; 15], "constant");
     }
 
@@ -212,7 +219,7 @@ mod tests {
     fn a_difference_everywhere_is_taken_to_nine_tenths() {
         for (w, h) in SIZES {
             let (mut fine, mut coarse) = (vec![10.0; w * h], vec![20.0; (w / 2) * (h / 2)]);
-            merge(&mut fine, w, &mut coarse);
+            merge(&mut fine, w, &mut coarse, None);
             assert!(fine.iter().all(|v| (v - 19.0).abs() < 1e-5), "{w} x {h}: {fine:?}");
         }
     }
@@ -226,7 +233,7 @@ mod tests {
             coarse[y * (w / 2) + x] = v;
         }
         let mut fine = vec![0.0; w * h];
-        merge(&mut fine, w, &mut coarse);
+        merge(&mut fine, w, &mut coarse, None);
         let sum: f32 = fine.iter().sum();
         assert!(sum.abs() < 1e-3 && fine.iter().any(|v| v.abs() > 1.0), "{sum}");
     }

@@ -17,6 +17,8 @@ pub(super) struct Scaled {
     white: f32,
     /// The rows that the fine one gets: coarse results depend on more rows, where the picture is not whole.
     rows: Range<usize>,
+    /// How far the coarse one is believed, in the units of the samples, by plane; none, if without limits.
+    limits: Vec<f32>,
     /// The coarse planes of a frame.
     small: Vec<Vec<f32>>,
     /// Coarse results.
@@ -38,8 +40,9 @@ impl Scaled {
         plan: &Plan,
     ) -> Self {
         let (window, white) = (plan.window(), plan.front().white);
+        let limits = plan.limits().iter().map(|limit| limit / plan.scale()).collect();
         let (small, known, floats) = Default::default();
-        Self { fine, coarse, window, white, rows, small, known, floats }
+        Self { fine, coarse, window, white, rows, limits, small, known, floats }
     }
 
     /// The samples of the rows that are the fine sequence's.
@@ -84,7 +87,9 @@ impl Scaled {
             let mut to: Vec<&mut [f32]> = to.iter_mut().map(|to| &mut to[span.clone()]).collect();
             fine(&mut *self.fine, &mut samples(&mut to), &control.sections(FINE, COARSE.end))?;
             coarse(&mut *self.coarse, &mut samples(&mut known), &control.sections(COARSE, COARSE.end))?;
-            to.iter_mut().zip(&mut known).for_each(|(to, known)| merge(to, width, &mut known[first..], None));
+            for (c, (to, known)) in to.iter_mut().zip(&mut known).enumerate() {
+                merge(to, width, &mut known[first..], self.limits.get(c).copied());
+            }
             Ok(())
         })
     }
@@ -127,9 +132,10 @@ mod tests {
     use super::*;
     use crate::device::cpu::Cpu;
     use crate::device::{Backend, DeviceOptions, picture};
+    use crate::method::Front;
     use crate::metrics::largest;
     use crate::noise::add_gaussian;
-    use crate::{Frame, Plane, PlaneView, bm3d, nlm};
+    use crate::{ColorMode, Frame, Plane, PlaneView, bm3d, nlm};
 
     fn cpu() -> Cpu {
         Cpu::new(DeviceOptions { threads: 2, ..DeviceOptions::default() }).unwrap()
@@ -161,9 +167,51 @@ mod tests {
             let mut small = Plane::zeros(w / 2, h / 2);
             down(Samples::F32(noisy.as_slice()), w, small.as_mut_slice());
             let mut coarse = filter(&plan(w / 2, h / 2, 10.0), small.view());
-            pyramid::merge(&mut want, w, &mut coarse);
+            pyramid::merge(&mut want, w, &mut coarse, None);
             assert_eq!(filter(&two(w, h), noisy.view()), want);
         }
+    }
+
+    #[test]
+    fn a_limit_is_one_of_channels_whatever_the_samples() {
+        let (mode, (w, h)) = (ColorMode::Opp, (65, 48));
+        let limits = [2.0, 3.0, 4.0];
+        let sized = |w: usize, h: usize, sigma: f32, front: &Front| {
+            let sigmas = mode.noise_gain().map(|gain| sigma * gain as f32);
+            let work = bm3d::Plan::new(&bm3d::Profile::Fast.params(sigma), w, h, &sigmas).unwrap();
+            Plan::new(work, front.clone())
+        };
+        let rgb: Vec<Plane> = (0..3).map(|c| noisy(w, h, c)).collect();
+        let run = |plan: &Plan, planes: &[Plane]| {
+            let views: Vec<PlaneView<'_>> = planes.iter().map(Plane::view).collect();
+            picture(&cpu(), plan, &views, &[], &Control::new()).unwrap()
+        };
+        let channels = mode.forward(&rgb.iter().map(Plane::view).collect::<Vec<_>>());
+        let front = Front::channels(255.0);
+        let mut want = run(&sized(w, h, 20.0, &front), &channels);
+        let mut small = vec![Plane::zeros(w / 2, h / 2); 3];
+        for (from, to) in channels.iter().zip(&mut small) {
+            down(Samples::F32(from.as_slice()), w, to.as_mut_slice());
+        }
+        let mut coarse = run(&sized(w / 2, h / 2, 10.0, &front), &small);
+        for (c, limit) in limits.into_iter().enumerate() {
+            merge(want[c].as_mut_slice(), w, coarse[c].as_mut_slice(), Some(limit));
+        }
+        let front = Front { color: Some(mode), ..front };
+        let (fine, coarse) = (sized(w, h, 20.0, &front), sized(w / 2, h / 2, 10.0, &front));
+        let plan = fine.clone().with_coarser_within(coarse.clone(), &limits).unwrap();
+        let got = run(&plan, &rgb);
+        assert_eq!(got, mode.inverse(&want));
+        assert_ne!(got, run(&fine.clone().with_coarser(coarse.clone()).unwrap(), &rgb), "the limit counts");
+        // On another scale all is the same.
+        let bright = |plan: Plan| plan.with_front(Front { white: 1023.0, ..front.clone() });
+        let plan = bright(fine).with_coarser_within(bright(coarse), &limits).unwrap();
+        let brighter = rgb.iter().map(|p| p.as_slice().iter().map(|v| v * (1023.0 / 255.0)).collect());
+        let brighter: Vec<Plane> = brighter.map(|p| Plane::from_vec(w, h, p).unwrap()).collect();
+        let scaled = run(&plan, &brighter);
+        let pairs = got.iter().zip(&scaled).flat_map(|(a, b)| a.as_slice().iter().zip(b.as_slice()));
+        let off: f64 = pairs.map(|(a, b)| f64::from(a - b * (255.0 / 1023.0)).powi(2)).sum();
+        assert!((off / (3 * w * h) as f64).sqrt() < 0.02, "{off}");
     }
 
     #[test]

@@ -4,10 +4,9 @@ use super::bm3d::source::samples_source;
 use super::bm3d::{self, Format, Frames, SLOTS, TensorFilter};
 use super::{Gpu, Runtime};
 use crate::bm3d::Match;
+use crate::device::front::{self, Takes};
 use crate::device::singly::Singly;
-use crate::device::{
-    Backend, Caps, DeviceInfo, Input, Probe, SampleFormat, Samples, Sequence, Timing, front,
-};
+use crate::device::{Backend, Caps, DeviceInfo, Input, Probe, SampleFormat, Samples, Sequence, Timing};
 use crate::method::{Front, Plan, Work};
 use crate::{ColorMode, Error, Plane, PlaneView, Result};
 
@@ -66,26 +65,13 @@ impl<R: Runtime> Backend for Gpu<R> {
     fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
         self.caps(plan).check()?;
         let takes = match plan.work() {
-            Work::Bm3d(_) => front::Takes::Colors,
-            Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
-            _ => front::Takes::Floats,
+            // Several sizes are done here, where none of them has to be cut into tiles.
+            Work::Bm3d(_) if self.in_one(plan) => Takes::Sizes,
+            Work::Bm3d(_) => Takes::Colors,
+            Work::Nlm(_) | Work::Isoline(_) => Takes::Samples,
+            _ => Takes::Floats,
         };
-        front::open(plan, takes, |plan| {
-            Ok(match plan.work() {
-                Work::Bm3d(work) => Box::new(Frames::new(self, work, plan.front().into(), plan.window())?),
-                Work::Nlm(work) => Box::new(self.nlm_frames(work)?),
-                Work::Isoline(work) => Box::new(self.isoline_frames(work)?),
-                Work::Map(work, map) => {
-                    let (mut frames, map) = (self.isoline_frames(work)?, *map);
-                    Box::new(Singly::new(plan.window(), move |frame, to, _| {
-                        let known = frames.map(frame.planes, map)?;
-                        to.iter_mut().for_each(|to| to.store(known.as_slice(), 1.0, f32::MAX));
-                        Ok(())
-                    }))
-                }
-                _ => return Err(self.not_offered()),
-            })
-        })
+        self.opened(plan, takes)
     }
 
     fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
@@ -100,7 +86,7 @@ impl<R: Runtime> Backend for Gpu<R> {
                 let front = plan.front().into();
                 let format = last.planes.first().map_or(SampleFormat::F32, Samples::format).into();
                 let source = samples_source(last.planes, format, work.width, front);
-                Ok(self.timed(work, &source, front, repeat)?.into())
+                Ok(self.timed(&bm3d::Sizes::new(plan)?, &source, front, repeat)?.into())
             }
             Work::Nlm(work) => {
                 Ok(self.repeated(&mut self.nlm_frames(work)?, frames, work.future, repeat)?.into())
@@ -118,6 +104,32 @@ impl<R: Runtime> Backend for Gpu<R> {
 }
 
 impl<R: Runtime> Gpu<R> {
+    /// A plan at work, with whatever the device does not take done around it.
+    pub(super) fn opened(&self, plan: &Plan, takes: Takes) -> Result<Box<dyn Sequence>> {
+        front::open(plan, takes, |plan| {
+            Ok(match plan.work() {
+                Work::Bm3d(_) => Box::new(Frames::new(self, plan)?),
+                Work::Nlm(work) => Box::new(self.nlm_frames(work)?),
+                Work::Isoline(work) => Box::new(self.isoline_frames(work)?),
+                Work::Map(work, map) => {
+                    let (mut frames, map) = (self.isoline_frames(work)?, *map);
+                    Box::new(Singly::new(plan.window(), move |frame, to, _| {
+                        let known = frames.map(frame.planes, map)?;
+                        to.iter_mut().for_each(|to| to.store(known.as_slice(), 1.0, f32::MAX));
+                        Ok(())
+                    }))
+                }
+                _ => return Err(self.not_offered()),
+            })
+        })
+    }
+
+    /// Whether all sizes of a picture go through in one tile.
+    fn in_one(&self, plan: &Plan) -> bool {
+        let sizes = bm3d::Sizes::new(&plan.with_front(Front::channels(255.0)));
+        sizes.is_ok_and(|sizes| sizes.in_one(self.tile, self.runtime.limits()))
+    }
+
     /// For methods without kernels.
     fn not_offered(&self) -> Error {
         Error::Unsupported(format!(

@@ -68,6 +68,10 @@ mod tests {
         SHARED.get_or_init(|| first(0)).as_ref()
     }
 
+    mod sizes {
+        crate::device::gpu::bm3d::sizes_tests::suite!(super::shared());
+    }
+
     mod nlm {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }

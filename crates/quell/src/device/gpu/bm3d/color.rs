@@ -3,7 +3,7 @@
 
 use super::lent::Rows;
 use super::pass::{TileRun, have, int, quantiser};
-use super::slot::{Buffers, Slot};
+use super::slot::{Buffers, Place};
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::{Arg, GpuResult, Runtime, Shape};
 
@@ -16,11 +16,11 @@ impl<R: Runtime> TileRun<'_, R> {
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
         let shape = Shape { grid: [g.width.div_ceil(4 * ITEMS), g.height], items: ITEMS, local: 0 };
         let (step, bias) = quantiser(&self.plan.passes[0]);
-        let (samples, lent, factor) = (self.samples(), self.lent, self.front.factor);
-        let Slot { queue, buffers, .. } = &mut *self.slot;
-        let Buffers { samples: io, noisy, guide, .. } = buffers;
+        let (first, lent, factor) = ([0, 1, 2].map(|c| self.first(c)), self.lent, self.front.factor);
+        let Place { queue, buffers, .. } = &mut self.place;
+        let Buffers { samples: io, noisy, guide, .. } = &mut **buffers;
         let rows = lent.map(|lent| &lent.from);
-        let mut args = color_rows(io, rows, samples, g.width)?;
+        let mut args = color_rows(io, rows, first, g.width)?;
         args.splice(3..3, buffers_of(&mut noisy[..3])?);
         args.insert(6, Arg::Buffer(have(guide)?));
         args.extend([
@@ -37,12 +37,12 @@ impl<R: Runtime> TileRun<'_, R> {
     /// The estimates of all channels to red, green and blue.
     pub(super) fn finish_colors(&mut self) -> GpuResult<()> {
         let (g, centre, front) = (self.geometry, self.kernels.planes.centre(), self.front);
-        let (samples, lent) = (self.samples(), self.lent);
-        let Slot { queue, buffers, .. } = &mut *self.slot;
-        let Buffers { samples: io, sums, .. } = buffers;
+        let (first, lent) = ([0, 1, 2].map(|c| self.first(c)), self.lent);
+        let Place { queue, buffers, .. } = &mut self.place;
+        let Buffers { samples: io, sums, .. } = &mut **buffers;
         let whole = [0, 0, int(g.width), int(g.height)];
         let [left, top, right, bottom] = lent.map_or(whole, |lent| lent.core);
-        let mut args = color_rows(io, lent.map(|lent| &lent.to), samples, g.width)?;
+        let mut args = color_rows(io, lent.map(|lent| &lent.to), first, g.width)?;
         args.splice(0..0, buffers_of(&mut sums[..3])?);
         args.extend([
             Arg::I32(left),
@@ -63,7 +63,7 @@ impl<R: Runtime> TileRun<'_, R> {
 fn color_rows<'a, R: Runtime>(
     own: &'a mut Growing<R::Buffer>,
     lent: Option<&'a Vec<Rows<R>>>,
-    samples: usize,
+    first: [usize; 3],
     width: usize,
 ) -> GpuResult<Vec<Arg<'a, R>>> {
     let mut args = Vec::with_capacity(20);
@@ -76,7 +76,7 @@ fn color_rows<'a, R: Runtime>(
         None => {
             let own = &*have(own)?;
             args.extend((0..3).map(|_| Arg::Buffer(own)));
-            args.extend((0..3).map(|c| Arg::I32(int(c * samples))));
+            args.extend(first.map(|first| Arg::I32(int(first))));
             args.extend((0..3).map(|_| Arg::I32(int(width))));
         }
     }

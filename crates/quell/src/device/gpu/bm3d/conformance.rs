@@ -536,7 +536,8 @@ pub(crate) fn stages_are_timed<R: Runtime>(gpu: &Gpu<R>) {
     let noisy = picture(64, 48, 25.0, 1);
     let plan = Plan::new(&Profile::Fast.params(25.0), 64, 48, &[25.0]).unwrap();
     let views = [noisy.view()];
-    let times = gpu.timed(&plan, &super::planes_source(&views), Front::CHANNELS, 3).unwrap();
+    let sizes = super::Sizes::new(&plan.clone().into()).unwrap();
+    let times = gpu.timed(&sizes, &super::planes_source(&views), Front::CHANNELS, 3).unwrap();
     assert_eq!(times.total.len(), 3);
     let names: Vec<_> = times.stages.iter().map(|(n, _)| *n).collect();
     assert!(

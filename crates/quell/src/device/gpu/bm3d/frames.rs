@@ -2,25 +2,24 @@
 //! and copied out, each in a slot of its own.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use super::kernels::Kernels;
-use super::pass::{Front, Steps, TileRun};
-use super::slot::Taken;
+use super::pass::{Front, Steps};
+use super::sizes::{PictureRun, Sizes, SizesKernels};
+use super::slot::{Slot, Taken};
 use super::source::{Source, samples_sink, samples_source, stored_as};
-use super::{check, stage, tile_side, unstage, whole};
-use crate::bm3d::Plan;
+use crate::device::front::{self, Takes};
 use crate::device::gpu::clock::Clock;
 use crate::device::gpu::{Gpu, GpuError, Runtime, Stop};
 use crate::device::singly::Kept;
 use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Sequence, nothing_left};
-use crate::method::Window;
+use crate::method::{Plan, Window};
 use crate::{Control, Error, Result};
 
 /// Frames in, frames out.
 pub(crate) struct Frames<R: Runtime> {
     gpu: Gpu<R>,
     plan: Plan,
+    sizes: Sizes,
     front: Front,
     /// Of the samples.
     window: Window,
@@ -42,50 +41,40 @@ enum Running<R: Runtime> {
 struct Started<R: Runtime> {
     slot: Taken<R>,
     to: SampleFormat,
-    kernels: Arc<Kernels<R>>,
+    kernels: SizesKernels<R>,
     /// In case that results of another type are asked for.
     kept: Option<Kept>,
 }
 
 impl<R: Runtime> Frames<R> {
-    pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan, front: Front, window: Window) -> Result<Self> {
-        check(plan, front)?;
+    /// Of a plan whose work is BM3D, and of whose front nothing is left but colours.
+    pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan) -> Result<Self> {
+        let (sizes, front, window) = (Sizes::new(plan)?, plan.front().into(), plan.window());
         let (gpu, plan) = (gpu.clone(), plan.clone());
         let (running, slots, spare) = Default::default();
-        Ok(Self { gpu, plan, front, window, running, to: None, slots, spare })
+        Ok(Self { gpu, plan, sizes, front, window, running, to: None, slots, spare })
     }
 
     /// Whether a frame goes through in one tile.
     fn in_one(&self) -> bool {
-        let side = match self.gpu.tile {
-            0 => tile_side(&self.plan, self.gpu.runtime.limits()),
-            side => side,
-        };
-        self.plan.width.max(self.plan.height) <= side
+        self.sizes.in_one(self.gpu.tile, self.gpu.runtime.limits())
     }
 
     /// Starts a frame; nothing, if there is no memory for it.
     fn start(
-        &mut self,
+        &self,
+        mut slot: Taken<R>,
         source: &Source<'_>,
         to: SampleFormat,
-        control: &Control,
+        steps: &mut Steps<'_>,
     ) -> Result<Option<Started<R>>, Stop> {
-        let runtime = self.gpu.runtime.clone();
         let formats = (source.format, to.into());
-        let kernels = self.gpu.kernels(&self.plan, formats, source.halves, self.front.color)?;
-        let mut slot = match self.slots.pop() {
-            Some(slot) => slot,
-            None => self.gpu.bm3d.slots.take_another(&*runtime)?,
-        };
-        let region = whole(&self.plan);
-        let mut run = TileRun::new(&*runtime, &kernels, &self.plan, &region, &mut slot, self.front);
+        let kernels = self.gpu.sizes_kernels(&self.sizes, formats, source.halves, self.front)?;
+        let mut run = self.run(&kernels, &mut slot);
         let mut begin = || -> Result<(), Stop> {
-            run.allocate(source.format.bytes().max(to.bytes()))?;
-            stage(&mut run, &region, source)?;
-            run.ingest(source.format, &mut Clock::off())?;
-            let mut steps = Steps { control, done: 0, total: 1 };
-            run.passes(0, to.into(), &mut Clock::off(), &mut steps)
+            run.allocate(formats.0, formats.1)?;
+            run.stage(source)?;
+            run.start(formats.0, formats.1, &mut Clock::off(), steps)
         };
         match begin() {
             Ok(()) => Ok(Some(Started { slot, to, kernels, kept: None })),
@@ -102,14 +91,34 @@ impl<R: Runtime> Frames<R> {
         }
     }
 
+    fn run<'a>(&'a self, kernels: &'a SizesKernels<R>, slot: &'a mut Slot<R>) -> PictureRun<'a, R> {
+        PictureRun { runtime: &*self.gpu.runtime, kernels, sizes: &self.sizes, slot, front: self.front }
+    }
+
     /// Waits for a frame.
     fn finish(&self, started: &mut Started<R>, to: &mut [SamplesMut<'_>]) -> Result<(), Stop> {
-        let (runtime, region) = (&*self.gpu.runtime, whole(&self.plan));
         let Started { slot, kernels, .. } = started;
-        let mut run = TileRun::new(runtime, kernels, &self.plan, &region, slot, self.front);
-        runtime.finish(&run.slot.queue)?;
-        let mut sink = samples_sink(to, started.to.into(), self.plan.width);
-        Ok(unstage(&mut run, &region, &region, &mut sink)?)
+        self.gpu.runtime.finish(&slot.queue)?;
+        let mut sink = samples_sink(to, started.to.into(), self.window.width);
+        Ok(self.run(kernels, slot).unstage(&mut sink)?)
+    }
+
+    /// A frame at all sizes at once; `false`, if there is no memory for it.
+    fn whole(&self, source: &Source<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<bool, Stop> {
+        let format = to.first().map_or(SampleFormat::F32, SamplesMut::format);
+        let total = self.sizes.launches(self.gpu.runtime.limits());
+        let slot = self.gpu.bm3d.slots.take(&*self.gpu.runtime)?;
+        let Some(mut started) = self.start(slot, source, format, &mut Steps { control, done: 0, total })?
+        else {
+            return Ok(false);
+        };
+        match self.finish(&mut started, to) {
+            Ok(()) => Ok(true),
+            Err(stop) => {
+                started.slot.discard();
+                Err(stop)
+            }
+        }
     }
 
     fn keep(&mut self, frame: &Input<'_>) -> Kept {
@@ -127,8 +136,14 @@ impl<R: Runtime> Sequence for Frames<R> {
         let started = match format {
             Some(to) if self.in_one() => {
                 let stored = stored_as(frame.planes, self.front);
-                let source = samples_source(frame.planes, stored, self.plan.width, self.front);
-                self.start(&source, to, control).map_err(|stop| self.gpu.stopped(stop))?
+                let source = samples_source(frame.planes, stored, self.window.width, self.front);
+                let slot = self.slots.pop().map_or_else(
+                    || self.gpu.bm3d.slots.take_another(&*self.gpu.runtime).map_err(Stop::from),
+                    Ok,
+                );
+                let mut steps = Steps { control, done: 0, total: 1 };
+                let started = slot.and_then(|slot| self.start(slot, &source, to, &mut steps));
+                started.map_err(|stop| self.gpu.stopped(stop))?
             }
             _ => None,
         };
@@ -179,16 +194,27 @@ impl<R: Runtime> Sequence for Frames<R> {
             floats = from.iter().map(|s| s.to_floats(1.0)).collect();
             from = floats.iter().map(|p| Samples::F32(p)).collect();
         }
-        let (width, front) = (self.plan.width, self.front);
+        let (width, front) = (self.window.width, self.front);
         let source = samples_source(&from, stored_as(&from, front), width, front);
         in_one_format(to, front.white, |to| {
+            if self.sizes.several() {
+                // Tiles have one size: where memory is short, the sizes come one after the other.
+                if self.whole(&source, to, control).map_err(|stop| self.gpu.stopped(stop))? {
+                    return Ok(());
+                }
+                return self.gpu.opened(&self.plan, Takes::Colors)?.frame(frame, to, control);
+            }
             let format = to.first().map_or(SampleFormat::F32, SamplesMut::format);
-            self.gpu.run(&self.plan, &source, &mut samples_sink(to, format.into(), width), front, control)
+            let mut sink = samples_sink(to, format.into(), width);
+            self.gpu.run(self.sizes.plan(), &source, &mut sink, front, control)
         })
     }
 
     fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
-        self.gpu.run_lent(&self.plan, from, to, self.front, control)
+        if self.sizes.several() {
+            return Err(front::host_only());
+        }
+        self.gpu.run_lent(self.sizes.plan(), from, to, self.front, control)
     }
 }
 

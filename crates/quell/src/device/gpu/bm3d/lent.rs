@@ -2,7 +2,7 @@
 
 use super::geometry::{MARGIN, Region, Tile};
 use super::kernels::Kernels;
-use super::pass::{self, Front, Steps, TileRun};
+use super::pass::{self, Front, Results, Steps, TileRun};
 use super::{Format, LEAST_TILE, check};
 use crate::bm3d::Plan;
 use crate::device::gpu::clock::Clock;
@@ -117,7 +117,7 @@ impl<R: Runtime> Gpu<R> {
         for (tile, lent) in tiles.iter().zip(&lent) {
             let mut run = TileRun {
                 lent: Some(lent),
-                ..TileRun::new(&*self.runtime, kernels, plan, &tile.region, &mut slot, front)
+                ..TileRun::new(&*self.runtime, kernels, plan, &tile.region, slot.whole(), front)
             };
             if let Err(stop) = run_tile(&mut run, &mut steps) {
                 // Whatever is still queued reads and writes the caller's memory; after an error nothing is.
@@ -133,10 +133,9 @@ impl<R: Runtime> Gpu<R> {
 fn run_tile<R: Runtime>(run: &mut TileRun<'_, R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
     run.allocate(0)?;
     let mut clock = Clock::off();
-    // The formats are those of the kernels; they only say how much is copied, and nothing is.
-    run.ingest(Format::U8, &mut clock)?;
-    run.passes(0, Format::U8, &mut clock, steps)?;
-    run.runtime.finish(&run.slot.queue)?;
+    run.make_channels(&mut clock)?;
+    run.passes(0, Results::Samples, &mut clock, steps)?;
+    run.runtime.finish(run.place.queue)?;
     Ok(())
 }
 

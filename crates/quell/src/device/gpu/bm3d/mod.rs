@@ -11,6 +11,10 @@ mod kernels;
 mod lent;
 mod pass;
 pub(crate) mod program;
+mod samples;
+mod sizes;
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
+pub(crate) mod sizes_tests;
 mod slot;
 pub(crate) mod source;
 mod tensor;
@@ -29,8 +33,10 @@ pub(super) use frames::Frames;
 use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
 pub(super) use pass::Front;
-use pass::{Band, Steps, TileRun};
+use pass::{Band, Results, Steps, TileRun};
 pub(crate) use program::Format;
+use sizes::PictureRun;
+pub(crate) use sizes::Sizes;
 pub(super) use slot::SLOTS;
 use slot::Slots;
 use source::{Sink, Source, planes_sink, planes_source};
@@ -61,8 +67,8 @@ struct KernelsKey {
     color: Option<ColorMode>,
 }
 
-/// Plans whose kernels are remembered.
-const RECENT: usize = 8;
+/// Plans whose kernels are remembered: of every picture in work three sizes, and more.
+const RECENT: usize = 16;
 
 impl<R: Runtime> Gpu<R> {
     /// The kernels of a plan, built if they are new.
@@ -146,7 +152,7 @@ impl<R: Runtime> Gpu<R> {
         let mut steps = Steps { control, done: 0, total };
         let mut slot = self.bm3d.slots.take(&*self.runtime)?;
         for tile in tiles {
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &tile.region, &mut slot, front);
+            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &tile.region, slot.whole(), front);
             let done = run_tile(&mut run, tile, from, to, &mut steps);
             if let Err(stop) = done {
                 // Whatever is still queued reads memory of the slot.
@@ -171,17 +177,19 @@ impl<R: Runtime> Gpu<R> {
             let from = planes_source(noisy);
             let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves, None)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot, Front::CHANNELS);
+            let mut run =
+                TileRun::new(&*self.runtime, &kernels, plan, &region, slot.whole(), Front::CHANNELS);
             run.allocate(4)?;
             let control = Control::new();
             let mut steps = Steps { control: &control, done: 0, total: 1 };
             stage(&mut run, &region, &from)?;
             run.ingest(Format::F32, &mut Clock::off())?;
-            self.runtime.finish(&run.slot.queue)?;
+            self.runtime.finish(run.place.queue)?;
             stage(&mut run, &region, &planes_source(basic))?;
             run.ingest_basic()?;
-            run.passes(1, Format::F32, &mut Clock::off(), &mut steps)?;
-            self.runtime.finish(&run.slot.queue)?;
+            run.passes(1, Results::Samples, &mut Clock::off(), &mut steps)?;
+            run.download(Format::F32, &mut Clock::off())?;
+            self.runtime.finish(run.place.queue)?;
             unstage(&mut run, &region, &region, &mut planes_sink(&mut out))?;
             Ok(())
         };
@@ -206,7 +214,8 @@ impl<R: Runtime> Gpu<R> {
         let lists = || -> GpuResult<Vec<u16>> {
             let kernels = self.kernels(&plan, (Format::F32, Format::F32), false, None)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, &plan, &region, &mut slot, Front::CHANNELS);
+            let mut run =
+                TileRun::new(&*self.runtime, &kernels, &plan, &region, slot.whole(), Front::CHANNELS);
             run.allocate(4)?;
             stage(&mut run, &region, &planes_source(std::slice::from_ref(guide)))?;
             run.ingest(Format::F32, &mut Clock::off())?;
@@ -218,9 +227,9 @@ impl<R: Runtime> Gpu<R> {
                 run.matches(0, &band)?;
                 let bytes = 2 * pass.group * grid.columns * band.rows;
                 let mut staging = self.runtime.staging(bytes)?;
-                let matches = run.slot.buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
-                self.runtime.read(&run.slot.queue, &mut staging, matches, bytes)?;
-                self.runtime.finish(&run.slot.queue)?;
+                let matches = run.place.buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
+                self.runtime.read(run.place.queue, &mut staging, matches, bytes)?;
+                self.runtime.finish(run.place.queue)?;
                 lists.extend(staging[..bytes].chunks_exact(2).map(|b| u16::from_ne_bytes([b[0], b[1]])));
             }
             Ok(lists)
@@ -251,25 +260,29 @@ impl<R: Runtime> Gpu<R> {
     }
 
     /// Runs a plan `repeat` times on a picture that is in device memory, and measures it.
-    pub(crate) fn timed(&self, plan: &Plan, from: &Source<'_>, front: Front, repeat: usize) -> Result<Times> {
-        check(plan, front)?;
-        let region = whole(plan);
+    pub(crate) fn timed(
+        &self,
+        sizes: &Sizes,
+        from: &Source<'_>,
+        front: Front,
+        repeat: usize,
+    ) -> Result<Times> {
         let work = || -> Result<Times, Stop> {
-            let kernels = self.kernels(plan, (from.format, from.format), from.halves, front.color)?;
-            let mut slot = self.bm3d.slots.take(&*self.runtime)?;
-            let mut run = TileRun::new(&*self.runtime, &kernels, plan, &region, &mut slot, front);
-            run.allocate(from.format.bytes())?;
+            let (runtime, format) = (&*self.runtime, from.format);
+            let kernels = &self.sizes_kernels(sizes, (format, format), from.halves, front)?;
+            let mut slot = self.bm3d.slots.take(runtime)?;
+            let mut run = PictureRun { runtime, kernels, sizes, slot: &mut slot, front };
+            run.allocate(format, format)?;
             let control = Control::new();
             let mut times = measure(repeat, |grain| {
-                stage(&mut run, &region, from)?;
+                run.stage(from)?;
                 let mut steps = Steps { control: &control, done: 0, total: 1 };
-                let mut clock = Clock::start(&*self.runtime, &run.slot.queue, grain)?;
-                run.ingest(from.format, &mut clock)?;
-                run.passes(0, from.format, &mut clock, &mut steps)?;
-                self.runtime.finish(&run.slot.queue)?;
-                Ok::<_, Stop>(clock.read(&*self.runtime)?)
+                let mut clock = Clock::start(runtime, &run.slot.queue, grain)?;
+                run.start(format, format, &mut clock, &mut steps)?;
+                runtime.finish(&run.slot.queue)?;
+                Ok::<_, Stop>(clock.read(runtime)?)
             })?;
-            times.device_bytes = run.slot.buffers.bytes();
+            times.device_bytes = slot.bytes();
             Ok(times)
         };
         work().map_err(|e| self.stopped(e))
@@ -314,8 +327,9 @@ fn run_tile<R: Runtime>(
     stage(run, &tile.region, from)?;
     let mut clock = Clock::off();
     run.ingest(from.format, &mut clock)?;
-    run.passes(0, to.format, &mut clock, steps)?;
-    run.runtime.finish(&run.slot.queue)?;
+    run.passes(0, Results::Samples, &mut clock, steps)?;
+    run.download(to.format, &mut clock)?;
+    run.runtime.finish(run.place.queue)?;
     unstage(run, &tile.region, &tile.core, to)?;
     Ok(())
 }
@@ -324,7 +338,7 @@ fn run_tile<R: Runtime>(
 fn stage<R: Runtime>(run: &mut TileRun<'_, R>, region: &Region, from: &Source<'_>) -> GpuResult<()> {
     let (bytes, channels) = (from.format.bytes(), run.plan.channels());
     let row = region.width() * bytes;
-    let staging = run.slot.staging.get(row * region.height() * channels, |n| run.runtime.staging(n))?;
+    let staging = run.place.staging.get(row * region.height() * channels, |n| run.runtime.staging(n))?;
     let rows = (0..channels).flat_map(|c| region.y.clone().map(move |y| (c, y)));
     for ((c, y), to) in rows.zip(staging.chunks_exact_mut(row)) {
         (from.row)(c, y, region.x.clone(), to);
@@ -342,7 +356,7 @@ fn unstage<R: Runtime>(
     let bytes = to.format.bytes();
     let row = region.width() * bytes;
     let staging =
-        run.slot.staging.get(row * region.height() * run.plan.channels(), |n| run.runtime.staging(n))?;
+        run.place.staging.get(row * region.height() * run.plan.channels(), |n| run.runtime.staging(n))?;
     let first = (core.x.start - region.x.start) * bytes;
     for c in 0..run.plan.channels() {
         for y in core.y.clone() {

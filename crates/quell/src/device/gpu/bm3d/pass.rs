@@ -1,13 +1,13 @@
-//! The stages of one tile, in the order in which the device gets them: ingest, then for each pass norms, match, filter
-//! and finish.
+//! The passes over one tile, in the order in which the device gets them: for each norms, match, filter and finish. What
+//! stands before and behind them is in `samples.rs`.
 
 use super::geometry::{Geometry, Grid, MARGIN, Region};
 use super::kernels::{Filter, Kernels, Matching};
 use super::lent::Lent;
-use super::program::{self, FilterShape, Format};
-use super::slot::{Buffers, Slot};
+use super::program::{self, FilterShape};
+use super::slot::{Buffers, Place};
 use crate::bm3d::{PassPlan, Plan, Shrink};
-use crate::device::gpu::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
+use crate::device::gpu::clock::Clock;
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape, Stop};
 use crate::{ColorMode, Control};
@@ -52,15 +52,32 @@ impl Front {
     pub(crate) const CHANNELS: Self = Self { factor: 1.0, white: 255.0, color: None };
 }
 
+/// Rows of samples that the slot holds of every channel, and the first one of the region's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) rows: usize,
+    pub(crate) first: usize,
+}
+
+/// What comes of the last pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Results {
+    /// Samples, as the front has them, in the place of those that came: nothing is written in between.
+    Samples,
+    /// Channels in the place of the sums.
+    Channels,
+}
+
 /// One tile on its way through the device.
 pub(crate) struct TileRun<'a, R: Runtime> {
     pub(crate) runtime: &'a R,
     pub(crate) kernels: &'a Kernels<R>,
     pub(crate) plan: &'a Plan,
     pub(crate) region: &'a Region,
-    pub(crate) slot: &'a mut Slot<R>,
+    pub(crate) place: Place<'a, R>,
     pub(crate) geometry: Geometry,
     pub(crate) front: Front,
+    pub(crate) held: Held,
     /// Samples come from and go to memory of the caller instead of the slot's.
     pub(crate) lent: Option<&'a Lent<R>>,
 }
@@ -95,26 +112,33 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         kernels: &'a Kernels<R>,
         plan: &'a Plan,
         region: &'a Region,
-        slot: &'a mut Slot<R>,
+        place: Place<'a, R>,
         front: Front,
     ) -> Self {
         let geometry = Geometry::new(plan, region.width(), region.height());
-        Self { runtime, kernels, plan, region, slot, geometry, front, lent: None }
+        let held = Held { rows: region.height(), first: 0 };
+        Self { runtime, kernels, plan, region, place, geometry, front, held, lent: None }
     }
 
-    fn channels(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.plan.channels()
     }
 
+    /// Samples of a channel that the slot holds.
     pub(super) fn samples(&self) -> usize {
-        self.geometry.width * self.geometry.height
+        self.geometry.width * self.held.rows
+    }
+
+    /// The first one of the region's.
+    pub(super) fn first(&self, channel: usize) -> usize {
+        channel * self.samples() + self.held.first * self.geometry.width
     }
 
     /// Takes the memory that all stages need, so that running out of it comes before any work.
     pub(crate) fn allocate(&mut self, sample_bytes: usize) -> GpuResult<()> {
-        let (elements, channels, samples) = (self.geometry.elements(), self.channels(), self.samples());
+        let (elements, channels, samples) = (self.geometry.elements(), self.count(), self.samples());
         let (plane_bytes, passes) = (elements * self.kernels.planes.bytes(), self.plan.passes.len());
-        let Slot { queue, staging, buffers } = &mut *self.slot;
+        let Place { queue, staging, buffers } = &mut self.place;
         let runtime = self.runtime;
         if self.lent.is_none() {
             staging.get(samples * channels * sample_bytes, |n| runtime.staging(n))?;
@@ -126,7 +150,8 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             runtime.zero(queue, &buffer, n)?;
             Ok(buffer)
         };
-        let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } = buffers;
+        let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } =
+            &mut **buffers;
         if self.lent.is_none() {
             io.get(samples * channels * sample_bytes, zeroed)?;
         }
@@ -155,123 +180,40 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         Ok(())
     }
 
-    /// Copies the staged samples to the device, unless they are there, and spreads them into the planes.
-    pub(crate) fn ingest(&mut self, format: Format, clock: &mut Clock<R>) -> GpuResult<()> {
-        if self.lent.is_none() {
-            self.upload(format)?;
-        }
-        clock.lap(self.runtime, &self.slot.queue, UPLOAD)?;
-        match self.front.color {
-            Some(_) => self.spread_colors()?,
-            None => self.spread(false)?,
-        }
-        clock.lap(self.runtime, &self.slot.queue, "ingest")
+    /// Every pass. The estimates of the channels stay on the device, as floats in the place of the sums and less the centre
+    /// of the planes: what other stages, sizes and methods go on with.
+    pub(crate) fn channels(&mut self, clock: &mut Clock<R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
+        self.passes(0, Results::Channels, clock, steps)
     }
 
-    /// Copies staged float samples to the device as the basic estimate of every channel.
-    pub(crate) fn ingest_basic(&mut self) -> GpuResult<()> {
-        self.upload(Format::F32)?;
-        self.spread(true)
-    }
-
-    fn upload(&mut self, format: Format) -> GpuResult<()> {
-        let bytes = self.samples() * self.channels() * format.bytes();
-        let Slot { queue, staging, buffers } = &mut *self.slot;
-        let staging = staging.get(bytes, |n| self.runtime.staging(n))?;
-        let samples = buffers.samples.get(bytes, |n| self.runtime.alloc(n))?;
-        self.runtime.write(queue, samples, staging, bytes)
-    }
-
-    /// Channel by channel into the planes of the noisy picture or of the basic estimate, and the first one onto the
-    /// matching plane.
-    fn spread(&mut self, basic: bool) -> GpuResult<()> {
-        let (loaded, factor) = (&self.kernels.ingest, self.front.factor);
-        let (g, centre) = (self.geometry, self.kernels.planes.centre());
-        let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
-        let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
-        for c in 0..self.channels() {
-            let own = (int(c * self.samples()), int(g.width));
-            let Slot { queue, buffers, .. } = &mut *self.slot;
-            let planes = if basic { &mut buffers.basic } else { &mut buffers.noisy };
-            let plane = have(&mut planes[c])?;
-            let (samples, (first, stride)) = match self.lent {
-                Some(lent) => (&lent.from[c].buffer, (0, lent.from[c].stride)),
-                None => (&*have(&mut buffers.samples)?, own),
-            };
-            let (w, pitch) = (int(g.width), int(g.pitch));
-            if c == 0 {
-                let guide = have(&mut buffers.guide)?;
-                let args = [
-                    Arg::Buffer(samples),
-                    Arg::Buffer(plane),
-                    Arg::Buffer(guide),
-                    Arg::I32(first),
-                    Arg::I32(stride),
-                    Arg::I32(w),
-                    Arg::I32(pitch),
-                    Arg::F32(factor),
-                    Arg::F32(centre),
-                    Arg::F32(step),
-                    Arg::F32(bias),
-                ];
-                self.runtime.launch(queue, loaded.kernel("bm3d_ingest_guide")?, shape, &args)?;
-            } else {
-                let args = [
-                    Arg::Buffer(samples),
-                    Arg::Buffer(plane),
-                    Arg::I32(first),
-                    Arg::I32(stride),
-                    Arg::I32(w),
-                    Arg::I32(pitch),
-                    Arg::F32(factor),
-                    Arg::F32(centre),
-                ];
-                self.runtime.launch(queue, loaded.kernel("bm3d_ingest")?, shape, &args)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Passes `from..`, and the result into the staging memory, or the caller's; it is there once the queue is finished.
+    /// Passes `from..`; whatever comes of the last one is on the device when the queue is finished.
     pub(crate) fn passes(
         &mut self,
         from: usize,
-        format: Format,
+        results: Results,
         clock: &mut Clock<R>,
         steps: &mut Steps<'_>,
     ) -> Result<(), Stop> {
         for index in from..self.plan.passes.len() {
             self.norms(index)?;
-            clock.lap(self.runtime, &self.slot.queue, ["norms 1", "norms 2"][index])?;
+            clock.lap(self.runtime, self.place.queue, ["norms 1", "norms 2"][index])?;
             self.groups(index, clock, steps)?;
-            let last = index + 1 == self.plan.passes.len();
-            for c in 0..self.channels() {
+            let last = (index + 1 == self.plan.passes.len()).then_some(results);
+            for c in 0..self.count() {
                 self.finish(index, c, last)?;
             }
-            if last && self.front.color.is_some() {
+            if last == Some(Results::Samples) && self.front.color.is_some() {
                 self.finish_colors()?;
             }
-            clock.lap(self.runtime, &self.slot.queue, ["finish 1", "finish 2"][index])?;
+            clock.lap(self.runtime, self.place.queue, ["finish 1", "finish 2"][index])?;
         }
-        clock.lap(self.runtime, &self.slot.queue, KERNELS)?;
-        if self.lent.is_none() {
-            self.download(format)?;
-        }
-        clock.lap(self.runtime, &self.slot.queue, DOWNLOAD)?;
         Ok(())
-    }
-
-    fn download(&mut self, format: Format) -> GpuResult<()> {
-        let bytes = self.samples() * self.channels() * format.bytes();
-        let Slot { queue, staging, buffers } = &mut *self.slot;
-        let staging = staging.get(bytes, |n| self.runtime.staging(n))?;
-        self.runtime.read(queue, staging, have(&mut buffers.samples)?, bytes)
     }
 
     /// Norms of the patches on the matching plane; sums and weights of the first channel are zero after it.
     pub(crate) fn norms(&mut self, index: usize) -> GpuResult<()> {
         let g = self.geometry;
-        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Place { queue, buffers, .. } = &mut self.place;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let (sums, weights) = (have(&mut buffers.sums[0])?, have(&mut buffers.weights[0])?);
         let difficult = have(&mut buffers.difficult)?;
@@ -298,13 +240,13 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let grid = Grid::new(pass, self.plan, self.region);
         let bytes = 4 * self.geometry.elements();
         // The norms kernel has cleared those of the first channel.
-        for c in 1..self.channels() {
-            let Slot { queue, buffers, .. } = &mut *self.slot;
+        for c in 1..self.count() {
+            let Place { queue, buffers, .. } = &mut self.place;
             self.runtime.zero(queue, have(&mut buffers.sums[c])?, bytes)?;
             self.runtime.zero(queue, have(&mut buffers.weights[c])?, bytes)?;
         }
-        if self.channels() > 1 {
-            clock.lap(self.runtime, &self.slot.queue, ["zero 1", "zero 2"][index])?;
+        if self.count() > 1 {
+            clock.lap(self.runtime, self.place.queue, ["zero 1", "zero 2"][index])?;
         }
         let name = if index == 0 { "basic estimate" } else { "Wiener filter" };
         let rows = band_rows(pass, &grid, self.runtime.limits());
@@ -312,15 +254,15 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             let band = Band { grid, first, rows: rows.min(grid.rows - first) };
             steps.control.check().map_err(Stop::Error)?;
             self.matches(index, &band)?;
-            clock.lap(self.runtime, &self.slot.queue, ["match 1", "match 2"][index])?;
+            clock.lap(self.runtime, self.place.queue, ["match 1", "match 2"][index])?;
             steps.step(name);
-            for c in 0..self.channels() {
+            for c in 0..self.count() {
                 self.filter(index, c, &band)?;
             }
-            clock.lap(self.runtime, &self.slot.queue, ["filter 1", "filter 2"][index])?;
+            clock.lap(self.runtime, self.place.queue, ["filter 1", "filter 2"][index])?;
             // Long work is waited for band by band: the user sees it go on, and can stop it.
             if rows < grid.rows {
-                self.runtime.finish(&self.slot.queue)?;
+                self.runtime.finish(self.place.queue)?;
             }
             steps.step(name);
         }
@@ -330,7 +272,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
     /// Groups of a band of references.
     pub(crate) fn matches(&mut self, index: usize, band: &Band) -> GpuResult<()> {
         let (g, pass) = (self.geometry, &self.plan.passes[index]);
-        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Place { queue, buffers, .. } = &mut self.place;
         let (guide, norms) = (have(&mut buffers.guide)?, have(&mut buffers.norms)?);
         let bytes = 2 * pass.group * band.grid.columns * band.rows;
         let matches = buffers.matches.get(bytes, |n| self.runtime.alloc(n))?;
@@ -385,7 +327,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
 
     fn filter(&mut self, index: usize, c: usize, band: &Band) -> GpuResult<()> {
         let (g, pass) = (self.geometry, &self.plan.passes[index]);
-        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Place { queue, buffers, .. } = &mut self.place;
         let noisy = &*have(&mut buffers.noisy[c])?;
         // The first pass has no pilot, and does not look.
         let basic = if index > 0 { &*have(&mut buffers.basic[c])? } else { noisy };
@@ -453,20 +395,20 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         }
     }
 
-    /// The estimate of a channel: the plane of the next pass, or samples to give back.
-    fn finish(&mut self, index: usize, c: usize, last: bool) -> GpuResult<()> {
+    /// The estimate of a channel: the plane of the next pass, or what comes of the last one.
+    fn finish(&mut self, index: usize, c: usize, last: Option<Results>) -> GpuResult<()> {
         let front = self.front;
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
-        let own = (int(c * self.samples()), int(self.geometry.width));
+        let own = (int(self.first(c)), int(self.geometry.width));
         let loaded = &self.kernels.passes[index].finish;
-        let Slot { queue, buffers, .. } = &mut *self.slot;
+        let Place { queue, buffers, .. } = &mut self.place;
         let (sums, weights) = (have(&mut buffers.sums[c])?, have(&mut buffers.weights[c])?);
         let shape = Shape { grid: [g.width.div_ceil(64), g.height.div_ceil(16)], items: 256, local: 0 };
         let (w, h, pitch) = (int(g.width), int(g.height), int(g.pitch));
-        if last && front.color.is_some() {
+        if last == Some(Results::Channels) || last.is_some() && front.color.is_some() {
             let args = [Arg::Buffer(&*sums), Arg::Buffer(weights), Arg::I32(w), Arg::I32(h), Arg::I32(pitch)];
             self.runtime.launch(queue, loaded.kernel("bm3d_finish_estimate")?, shape, &args)
-        } else if last {
+        } else if last.is_some() {
             let (samples, (first, stride), [left, top, right, bottom]) = match self.lent {
                 Some(lent) => (&lent.to[c].buffer, (0, lent.to[c].stride), lent.core),
                 None => (&*have(&mut buffers.samples)?, own, [0, 0, w, h]),

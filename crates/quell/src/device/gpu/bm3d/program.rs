@@ -21,6 +21,7 @@ const FILTER: &str = include_str!("../../../../kernels/bm3d/filter.cl");
 const FILTER_ANY: &str = include_str!("../../../../kernels/bm3d/filter_any.cl");
 const FINISH: &str = include_str!("../../../../kernels/bm3d/finish.cl");
 const COLOR: &str = include_str!("../../../../kernels/bm3d/color.cl");
+const SIZES: &str = include_str!("../../../../kernels/bm3d/sizes.cl");
 
 /// The most that kernels declare of local memory: CUDA allows no more without asking, most OpenCL drivers have it.
 const LOCAL_BYTES: usize = 48 * 1024;
@@ -103,6 +104,13 @@ pub(crate) fn color((from, to): (Format, Format), planes: PlaneFormat, mode: Col
     p.define("PLANE_HALF", u8::from(planes == PlaneFormat::Half));
     p.define("FORWARD", list(mode.matrix().into_iter().flatten()));
     p.define("INVERSE", list(mode.inverse_matrix().into_iter().flatten()));
+    p
+}
+
+/// Samples of half the size, and results of that size into those of the whole.
+pub(crate) fn sizes(format: Format) -> Program {
+    let mut p = program("sizes", &[SIZES], &["sizes_down", "sizes_difference", "sizes_merge"]);
+    p.define("SAMPLE", format.c_type());
     p
 }
 
@@ -275,7 +283,13 @@ pub(crate) fn tables(pass: &PassPlan, shape: FilterShape) -> Vec<f32> {
 
 /// Sums and weights to samples: of a plane for the next pass, or to give back.
 pub(crate) fn finish(pass: &PassPlan, out: Format, planes: PlaneFormat) -> Program {
-    let kernels = ["bm3d_finish_plane", "bm3d_finish_guide", "bm3d_finish_estimate", "bm3d_finish_samples"];
+    let kernels = [
+        "bm3d_finish_plane",
+        "bm3d_finish_guide",
+        "bm3d_finish_estimate",
+        "bm3d_finish_samples",
+        "bm3d_finish_channel",
+    ];
     let mut p = program("bm3d-finish", &[FINISH], &kernels);
     p.define("PLANE_HALF", u8::from(planes == PlaneFormat::Half));
     p.define("PATCH", pass.patch);
@@ -321,6 +335,7 @@ mod tests {
             }
         };
         for format in [Format::U8, Format::U16, Format::F32] {
+            add(sizes(format));
             for planes in [PlaneFormat::Float, PlaneFormat::Half] {
                 add(ingest(format, planes));
                 add(color((format, format), planes, ColorMode::Opp));

@@ -48,8 +48,7 @@ impl<R: Runtime> Default for Buffers<R> {
 }
 
 impl<R: Runtime> Buffers<R> {
-    /// Device memory taken, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let single = [&self.samples, &self.guide, &self.norms, &self.matches, &self.difficult, &self.scratch];
         let planes = [&self.noisy, &self.basic, &self.sums, &self.weights];
         single.into_iter().chain(planes.into_iter().flatten()).map(Growing::bytes).sum()
@@ -59,8 +58,42 @@ impl<R: Runtime> Buffers<R> {
 /// One picture's place on the device.
 pub(crate) struct Slot<R: Runtime> {
     pub(crate) queue: R::Queue,
-    pub(crate) staging: Growing<R::Staging>,
-    pub(crate) buffers: Buffers<R>,
+    staging: Growing<R::Staging>,
+    /// Of the picture itself, and of every smaller size at which it is filtered.
+    sizes: Vec<Buffers<R>>,
+}
+
+/// The part of a slot that one size of a picture works in.
+pub(crate) struct Place<'a, R: Runtime> {
+    pub(crate) queue: &'a R::Queue,
+    pub(crate) staging: &'a mut Growing<R::Staging>,
+    pub(crate) buffers: &'a mut Buffers<R>,
+}
+
+impl<R: Runtime> Slot<R> {
+    /// For the picture itself.
+    pub(crate) fn whole(&mut self) -> Place<'_, R> {
+        self.size(0)
+    }
+
+    /// For the picture halved so many times.
+    pub(crate) fn size(&mut self, halvings: usize) -> Place<'_, R> {
+        let Self { queue, staging, sizes } = self;
+        sizes.resize_with(sizes.len().max(halvings + 1), Buffers::default);
+        Place { queue, staging, buffers: &mut sizes[halvings] }
+    }
+
+    /// The memory of a size and of the next smaller one.
+    pub(crate) fn pair(&mut self, halvings: usize) -> (&R::Queue, &mut Buffers<R>, &mut Buffers<R>) {
+        self.size(halvings + 1);
+        let (larger, smaller) = self.sizes.split_at_mut(halvings + 1);
+        (&self.queue, &mut larger[halvings], &mut smaller[0])
+    }
+
+    /// Device memory taken, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.sizes.iter().map(Buffers::bytes).sum()
+    }
 }
 
 /// The slots of a device.
@@ -127,7 +160,7 @@ impl<R: Runtime> Slots<R> {
 
 impl<R: Runtime> Slot<R> {
     fn new(runtime: &R) -> GpuResult<Self> {
-        Ok(Self { queue: runtime.queue()?, staging: Growing::default(), buffers: Buffers::default() })
+        Ok(Self { queue: runtime.queue()?, staging: Growing::default(), sizes: Vec::new() })
     }
 }
 

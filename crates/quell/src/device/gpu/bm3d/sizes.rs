@@ -1,0 +1,290 @@
+//! A picture on its way through the device as a whole: at its own size, or at several, each with the passes of a plan of
+//! its own. Nothing leaves the device in between: smaller samples are made there, and what the smaller size knows is merged
+//! into the channels of the larger.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::geometry::{Geometry, Region};
+use super::kernels::Kernels;
+use super::pass::{Front, Held, Results, Steps, TileRun, have, int, launches};
+use super::program::{self, Format};
+use super::slot::Slot;
+use super::source::{Sink, Source};
+use super::{check, stage, tile_side, unstage, whole};
+use crate::bm3d::Plan;
+use crate::device::gpu::clock::Clock;
+use crate::device::gpu::library::Loaded;
+use crate::device::gpu::{Arg, Gpu, GpuResult, Limits, Runtime, Shape, Stop};
+use crate::method::{self, Part, Work};
+use crate::{Error, Result};
+
+/// A plan for all sizes of a picture, the largest first.
+pub(crate) struct Sizes {
+    all: Vec<Size>,
+    /// Rows of the results that are wanted.
+    kept: Range<usize>,
+}
+
+struct Size {
+    plan: Plan,
+    region: Region,
+    /// Smaller sizes depend on more rows than are filtered.
+    held: Held,
+    /// How far the next size is believed, by channel; none, if without limits.
+    limits: Vec<f32>,
+}
+
+impl Sizes {
+    /// Every size must be filtered by BM3D.
+    pub(crate) fn new(plan: &method::Plan) -> Result<Self> {
+        let (front, mut all, mut rest) = (Front::from(plan.front()), Vec::new(), Some(plan.clone()));
+        while let Some(plan) = rest {
+            let (rows, limits) = (plan.window().height, plan.limits().to_vec());
+            let (alone, filtered, coarser) = match plan.scales() {
+                Some((fine, rows, coarse)) => (fine, rows, Some(coarse)),
+                None => (plan, 0..rows, None),
+            };
+            let Work::Bm3d(work) = alone.work() else {
+                return Err(Error::Unsupported("all sizes of a picture are filtered by one method".into()));
+            };
+            check(work, front)?;
+            let held = Held { rows, first: filtered.start };
+            all.push(Size { plan: work.clone(), region: whole(work), held, limits });
+            rest = coarser;
+        }
+        Ok(Self { all, kept: plan.part().map_or(0..plan.window().height, Part::kept) })
+    }
+
+    /// The plan of the picture itself.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.all[0].plan
+    }
+
+    /// Whether there is more than one.
+    pub(crate) fn several(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// All samples of the picture.
+    fn picture(&self) -> Region {
+        Region { x: 0..self.all[0].plan.width, y: 0..self.all[0].held.rows }
+    }
+
+    /// Whether the picture goes through in one tile, where those have this side; 0 is what the memory allows.
+    pub(crate) fn in_one(&self, side: usize, limits: &Limits) -> bool {
+        let side = if side == 0 { tile_side(self.plan(), limits) } else { side };
+        let Region { x, y } = self.picture();
+        x.len().max(y.len()) <= side
+    }
+
+    /// Launches of match and filter.
+    pub(crate) fn launches(&self, limits: &Limits) -> u64 {
+        self.all.iter().map(|size| launches(&size.plan, &size.region, limits)).sum()
+    }
+}
+
+/// The kernels of all sizes.
+pub(crate) struct SizesKernels<R: Runtime> {
+    each: Vec<Arc<Kernels<R>>>,
+    /// From each size to the next, and back.
+    between: Vec<Arc<Loaded<R>>>,
+}
+
+impl<R: Runtime> Gpu<R> {
+    /// The kernels of all sizes, built if they are new.
+    pub(super) fn sizes_kernels(
+        &self,
+        sizes: &Sizes,
+        formats: (Format, Format),
+        halves: bool,
+        front: Front,
+    ) -> GpuResult<SizesKernels<R>> {
+        let (mut each, mut between, mut formats) = (Vec::new(), Vec::new(), formats);
+        for (i, size) in sizes.all.iter().enumerate() {
+            // Means of samples are as good as halves as these are.
+            each.push(self.kernels(&size.plan, formats, halves, front.color)?);
+            if i + 1 < sizes.all.len() {
+                between.push(self.library.get(&*self.runtime, program::sizes(formats.0), 0, None)?);
+            }
+            formats = (Format::F32, Format::F32);
+        }
+        Ok(SizesKernels { each, between })
+    }
+}
+
+/// One picture on its way through the device.
+pub(crate) struct PictureRun<'a, R: Runtime> {
+    pub(crate) runtime: &'a R,
+    pub(crate) kernels: &'a SizesKernels<R>,
+    pub(crate) sizes: &'a Sizes,
+    pub(crate) slot: &'a mut Slot<R>,
+    pub(crate) front: Front,
+}
+
+impl<R: Runtime> PictureRun<'_, R> {
+    /// The run of a size.
+    fn size(&mut self, i: usize) -> TileRun<'_, R> {
+        let Size { plan, region, held, .. } = &self.sizes.all[i];
+        let (kernels, place) = (&self.kernels.each[i], self.slot.size(i));
+        TileRun { held: *held, ..TileRun::new(self.runtime, kernels, plan, region, place, self.front) }
+    }
+
+    /// Takes the memory that is needed, so that running out of it comes before any work.
+    pub(crate) fn allocate(&mut self, from: Format, to: Format) -> GpuResult<()> {
+        self.size(0).allocate(from.bytes().max(to.bytes()))?;
+        (1..self.sizes.all.len()).try_for_each(|i| self.size(i).allocate(Format::F32.bytes()))
+    }
+
+    /// Copies the samples where the device takes them from.
+    pub(crate) fn stage(&mut self, from: &Source<'_>) -> GpuResult<()> {
+        let picture = self.sizes.picture();
+        stage(&mut self.size(0), &picture, from)
+    }
+
+    /// Puts all that there is to do into the queue.
+    pub(crate) fn start(
+        &mut self,
+        from: Format,
+        to: Format,
+        clock: &mut Clock<R>,
+        steps: &mut Steps<'_>,
+    ) -> Result<(), Stop> {
+        self.size(0).ingest(from, clock)?;
+        if self.sizes.several() {
+            self.channels(clock, steps)?;
+            self.size(0).make_samples(clock)?;
+        } else {
+            self.size(0).passes(0, Results::Samples, clock, steps)?;
+        }
+        Ok(self.size(0).download(to, clock)?)
+    }
+
+    /// The filtered channels of the picture, from those of all sizes.
+    fn channels(&mut self, clock: &mut Clock<R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
+        let smallest = self.sizes.all.len() - 1;
+        for i in 0..smallest {
+            self.down(i)?;
+            clock.lap(self.runtime, &self.slot.queue, "down")?;
+            self.size(i + 1).make_channels(clock)?;
+        }
+        for i in 0..=smallest {
+            self.size(i).channels(clock, steps)?;
+        }
+        for i in (0..smallest).rev() {
+            self.merge(i)?;
+            clock.lap(self.runtime, &self.slot.queue, "merge")?;
+        }
+        Ok(())
+    }
+
+    /// Samples of the size after this one.
+    fn down(&mut self, i: usize) -> GpuResult<()> {
+        let (Size { plan, held, .. }, small) = (&self.sizes.all[i], &self.sizes.all[i + 1]);
+        let (queue, fine, coarse) = self.slot.pair(i);
+        let (from, to) = (&*have(&mut fine.samples)?, &*have(&mut coarse.samples)?);
+        let shape = rows(small.plan.width, small.held.rows);
+        for c in 0..plan.channels() {
+            let args = [
+                Arg::Buffer(from),
+                Arg::Buffer(to),
+                Arg::I32(int(c * held.rows * plan.width)),
+                Arg::I32(int(c * small.held.rows * small.plan.width)),
+                Arg::I32(int(plan.width)),
+            ];
+            self.runtime.launch(queue, self.kernels.between[i].kernel("sizes_down")?, shape, &args)?;
+        }
+        Ok(())
+    }
+
+    /// What the size after this one knows into the channels of this one.
+    fn merge(&mut self, i: usize) -> GpuResult<()> {
+        let (large, small) = (&self.sizes.all[i], &self.sizes.all[i + 1]);
+        let centre = |i: usize| self.kernels.each[i].planes.centre();
+        let merge = Merge { offset: centre(i + 1) - centre(i), ..Merge::new(large, small) };
+        let (queue, fine, coarse) = self.slot.pair(i);
+        for c in 0..large.plan.channels() {
+            let (fine, coarse) = (&*have(&mut fine.sums[c])?, &*have(&mut coarse.sums[c])?);
+            let limit = large.limits.get(c).copied();
+            merge.launch(self.runtime, queue, &self.kernels.between[i], (fine, coarse), limit)?;
+        }
+        Ok(())
+    }
+
+    /// Hands the results out, once the queue is finished.
+    pub(crate) fn unstage(&mut self, to: &mut Sink<'_>) -> GpuResult<()> {
+        let (picture, kept) = (self.sizes.picture(), self.sizes.kept.clone());
+        let kept =
+            Region { y: if self.sizes.several() { kept } else { picture.y.clone() }, ..picture.clone() };
+        unstage(&mut self.size(0), &picture, &kept, to)
+    }
+}
+
+/// Work-items for every sample of some rows.
+fn rows(width: usize, rows: usize) -> Shape {
+    Shape { grid: [width.div_ceil(256), rows], items: 256, local: 0 }
+}
+
+/// Where the planes of two sizes meet.
+pub(super) struct Merge {
+    pub(super) fine: Geometry,
+    pub(super) coarse: Geometry,
+    /// The first row of either that both have, and how many: rows that only one has are not wanted.
+    pub(super) first: (usize, usize),
+    pub(super) rows: (usize, usize),
+    /// What the coarse samples are less by, beyond the fine ones.
+    pub(super) offset: f32,
+}
+
+impl Merge {
+    fn new(large: &Size, small: &Size) -> Self {
+        let geometry = |size: &Size| Geometry::new(&size.plan, size.plan.width, size.plan.height);
+        let (fine, coarse) = (geometry(large), geometry(small));
+        let start = (large.held.first / 2).max(small.held.first);
+        let end = ((large.held.first + fine.height) / 2).min(small.held.first + coarse.height);
+        let first = (2 * start - large.held.first, start - small.held.first);
+        let rows = end.saturating_sub(start);
+        // An odd last row has the coarse one before it.
+        let fine_rows = (fine.height - first.0).min(2 * rows + 1);
+        Self { fine, coarse, first, rows: (fine_rows, rows), offset: 0.0 }
+    }
+
+    /// Merges a coarse plane, which is used up, into a fine one.
+    pub(super) fn launch<R: Runtime>(
+        &self,
+        runtime: &R,
+        queue: &R::Queue,
+        kernels: &Loaded<R>,
+        (fine, coarse): (&R::Buffer, &R::Buffer),
+        limit: Option<f32>,
+    ) -> GpuResult<()> {
+        let between = [
+            Arg::Buffer(fine),
+            Arg::Buffer(coarse),
+            Arg::I32(int(self.first.0)),
+            Arg::I32(int(self.first.1)),
+            Arg::I32(int(self.coarse.width)),
+            Arg::I32(int(self.fine.pitch)),
+            Arg::I32(int(self.coarse.pitch)),
+            Arg::F32(self.offset),
+            Arg::F32(limit.map_or(0.0, |limit| 1.0 / limit)),
+        ];
+        let shape = rows(self.coarse.width, self.rows.1);
+        runtime.launch(queue, kernels.kernel("sizes_difference")?, shape, &between)?;
+        let merged = [
+            Arg::Buffer(fine),
+            Arg::Buffer(coarse),
+            Arg::I32(int(self.first.0)),
+            Arg::I32(int(self.first.1)),
+            Arg::I32(int(self.fine.width)),
+            Arg::I32(int(self.rows.0)),
+            Arg::I32(int(self.coarse.width)),
+            Arg::I32(int(self.rows.1)),
+            Arg::I32(int(self.fine.pitch)),
+            Arg::I32(int(self.coarse.pitch)),
+        ];
+        let grid = [self.fine.width.div_ceil(64), self.rows.0.div_ceil(16)];
+        let shape = Shape { grid, items: 256, local: 0 };
+        runtime.launch(queue, kernels.kernel("sizes_merge")?, shape, &merged)
+    }
+}

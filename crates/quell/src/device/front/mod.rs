@@ -5,7 +5,7 @@ mod colors;
 mod each;
 mod layer;
 mod mix;
-pub(in crate::device) mod pyramid;
+mod pyramid;
 mod scales;
 mod stabilise;
 mod unclip;

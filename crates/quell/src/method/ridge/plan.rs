@@ -48,10 +48,6 @@ pub struct Plan {
     pub center: bool,
     /// The rounds in order.
     pub rounds: Vec<Round>,
-    /// The same for the picture of half the size, which knows the low frequencies better.
-    pub coarser: Option<Box<Self>>,
-    /// How far that may correct each channel.
-    pub limit: Vec<f32>,
 }
 
 /// What makes the first estimate.
@@ -119,9 +115,6 @@ impl GroupSize {
     }
 }
 
-/// The least side of a picture that is worth filtering at half its size as well.
-const LEAST_SIDE: usize = 64;
-
 impl Plan {
     /// Resolves `params` for a picture of `width` x `height` and channels with noise of deviation `sigma` each, on the
     /// 0..255 scale.
@@ -129,7 +122,7 @@ impl Plan {
     /// ```
     /// use quell::ridge::{Plan, Profile};
     /// let plan = Plan::new(&Profile::Normal.params(25.0), 640, 480, &[25.0])?;
-    /// assert_eq!((plan.rounds.len(), plan.coarser.map(|c| c.width)), (4, Some(320)));
+    /// assert_eq!((plan.rounds.len(), plan.rounds[3].tau), (4, 0.0));
     /// # Ok::<(), quell::Error>(())
     /// ```
     pub fn new(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Self> {
@@ -143,11 +136,6 @@ impl Plan {
                 "a picture of {width} x {height} pixels is smaller than a patch of {patch} x {patch}"
             )));
         }
-        let coarser = (params.scales > 1 && width.min(height) >= LEAST_SIDE).then(|| {
-            let half: Vec<f32> = sigma.iter().map(|s| s / 2.0).collect();
-            let params = Params { scales: params.scales - 1, ..params.clone() };
-            Self::new(&params, width / 2, height / 2, &half).map(Box::new)
-        });
         Ok(Self {
             width,
             height,
@@ -160,8 +148,6 @@ impl Plan {
             mu: params.mu,
             center: params.center,
             rounds: (0..params.rounds).map(|m| round(params, m, sigma[0])).collect(),
-            coarser: coarser.transpose()?,
-            limit: sigma.iter().map(|s| s * params.limit).collect(),
         })
     }
 
@@ -178,7 +164,6 @@ impl Plan {
                 Pilot::Ridge(own)
             }
         };
-        self.coarser = self.coarser.map(|coarser| Box::new(coarser.for_range(low, high)));
         self
     }
 
@@ -203,8 +188,7 @@ impl Plan {
             Pilot::Bm3d(plan) => plan.halo(),
             Pilot::Ridge(own) => reach(&own.search),
         };
-        let own = pilot + 2 * round;
-        self.coarser.as_ref().map_or(own, |coarser| own.max(2 * coarser.halo() + 8))
+        pilot + 2 * round
     }
 }
 
@@ -215,8 +199,8 @@ fn reach(search: &Search) -> usize {
 
 /// How similar patches of `side` x `side` pixels are found, if the noise is so strong. There is no distance that is too
 /// large: those that do not fit into 16 bits are left out.
-fn search(side: usize, step: usize, window: usize, group: usize, sigma: f32) -> Search {
-    let tau = (6.0 * sigma * sigma).clamp(4000.0, 65000.0);
+fn search(side: usize, step: usize, window: usize, group: usize, sigma: f32, least: f32) -> Search {
+    let tau = (6.0 * sigma * sigma).clamp(least, 65000.0);
     Search {
         patch: side,
         step,
@@ -237,7 +221,7 @@ fn pilot(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<
         PilotKind::Normal => bm3d::Profile::Normal,
         PilotKind::High => bm3d::Profile::High,
         PilotKind::Ridge => {
-            let search = search(own.patch, own.step, own.window, own.group, sigma[0]);
+            let search = search(own.patch, own.step, own.window, own.group, sigma[0], 4000.0);
             return Ok(Pilot::Ridge(SelfPilot { search, alpha: own.alpha }));
         }
     };
@@ -251,7 +235,20 @@ fn round(params: &Params, m: usize, sigma: f32) -> Round {
     let search = m.is_multiple_of(params.rematch).then(|| {
         let side = params.patch + 2 * params.margin;
         let offset = params.shift * (m / params.rematch) % params.step;
-        Search { offset, ..search(side, params.step, params.window, params.most, sigma) }
+        let left =
+            if m == 0 { 1.0 - params.blend } else { params.start * (1.0 - m as f32 / params.rounds as f32) };
+        let sigma = sigma * left;
+        Search {
+            offset,
+            ..search(
+                side,
+                params.step,
+                params.window,
+                params.most,
+                sigma,
+                if m == 0 { 4000.0 } else { 1800.0 },
+            )
+        }
     });
     Round { tau, search, blend: if m == 0 { params.blend } else { 0.0 } }
 }
@@ -279,11 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn small_pictures_have_one_size() {
-        let plan = |side| Plan::new(&Profile::High.params(25.0), side, 200, &[25.0]).unwrap();
-        assert!(plan(63).coarser.is_none());
-        let two = plan(127).coarser.unwrap();
-        assert_eq!((two.width, two.height, two.sigma[0], two.coarser), (63, 100, 12.5, None));
+    fn small_pictures_are_refused_with_the_sizes() {
         let e = Plan::new(&Profile::High.params(25.0), 3, 100, &[25.0]).unwrap_err();
         assert_eq!(e.to_string(), "a picture of 3 x 100 pixels is smaller than a patch of 4 x 4");
     }

@@ -92,8 +92,8 @@ impl Profile {
         match self {
             Self::Fast => own(2, 1, 2, 0.5, 0.7, 64, 39, 2),
             Self::Normal => normal,
-            Self::High => own(8, 2, 1, 0.75, 0.0, 96, 49, 3),
-            Self::Best => Params { step: 2, ..own(9, 3, 1, 0.85, 0.0, 96, 57, 3) },
+            Self::High => own(8, 2, 1, 0.75, 0.6, 96, 49, 3),
+            Self::Best => Params { step: 2, ..own(9, 3, 1, 0.85, 0.6, 96, 57, 3) },
             Self::NlRidge => {
                 let (own, group) = if sigma <= 35.0 { (9, 18) } else { (11, 20) };
                 let first = if sigma <= 15.0 { 7 } else { own };

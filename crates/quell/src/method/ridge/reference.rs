@@ -7,7 +7,7 @@ use crate::{Plane, PlaneView, bm3d};
 /// The places of the patches of a group, columns and rows.
 pub type Group = Vec<(usize, usize)>;
 
-/// Runs the plan.
+/// Runs the plan: all rounds at one size.
 pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
     let mut x = pilot(plan, noisy);
     let mut z: Vec<Plane> = noisy.iter().map(PlaneView::to_plane).collect();
@@ -17,13 +17,6 @@ pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
             found = new;
         }
         (x, z) = round(plan, index, &found, noisy, &x, &z);
-    }
-    if let Some(coarser) = &plan.coarser {
-        let small: Vec<Plane> = noisy.iter().map(down).collect();
-        let small = run(coarser, &small.iter().map(Plane::view).collect::<Vec<_>>());
-        for ((z, small), &limit) in z.iter_mut().zip(&small).zip(&plan.limit) {
-            *z = merge(z, small, limit.into());
-        }
     }
     z
 }
@@ -224,47 +217,4 @@ fn self_pilot(own: &SelfPilot, noisy: &[PlaneView<'_>], sigma: &[f32]) -> Vec<Pl
         Plane::from_vec(w, h, data).unwrap_or_else(|_| unreachable!("same size as the input"))
     };
     noisy.iter().zip(sigma).map(channel).collect()
-}
-
-/// The means of 2 x 2 pixels; an odd last row or column is left out.
-fn down(plane: &PlaneView<'_>) -> Plane {
-    let (w, h) = (plane.width() / 2, plane.height() / 2);
-    let mean = |i: usize| {
-        let (x, y) = (2 * (i % w), 2 * (i / w));
-        let (a, b) = (plane.row(y), plane.row(y + 1));
-        0.25 * ((a[x] + a[x + 1]) + (b[x] + b[x + 1]))
-    };
-    Plane::from_vec(w, h, (0..w * h).map(mean).collect()).unwrap_or_else(|_| unreachable!("so many"))
-}
-
-/// `fine + 0.9 up(blur(e / (1 + (e / limit)^2)))`, where `e = coarse - down(fine)`: bilinear, blurred by [1 2 1]/4.
-fn merge(fine: &Plane, coarse: &Plane, limit: f64) -> Plane {
-    let (cw, ch) = (coarse.width(), coarse.height());
-    let below = down(&fine.view());
-    let error = |x: usize, y: usize| {
-        let e = f64::from(coarse.row(y)[x]) - f64::from(below.row(y)[x]);
-        e / (1.0 + (e / limit).powi(2))
-    };
-    let taps = |i: usize, n: usize| [i.saturating_sub(1), i, i, (i + 1).min(n - 1)];
-    let blurred = |x: usize, y: usize| {
-        let rows = taps(y, ch).into_iter().flat_map(|y| taps(x, cw).into_iter().map(move |x| (x, y)));
-        rows.map(|(x, y)| error(x, y)).sum::<f64>() / 16.0
-    };
-    // Of the two around, the one before for even places and the one after for odd ones.
-    let pair = |i: usize, n: usize| {
-        let i = i.min(2 * n - 1);
-        let far = if i.is_multiple_of(2) { (i / 2).saturating_sub(1) } else { (i / 2 + 1).min(n - 1) };
-        [(i / 2, 0.75), (far, 0.25)]
-    };
-    let mut out = fine.clone();
-    for y in 0..fine.height() {
-        for (x, v) in out.row_mut(y).iter_mut().enumerate() {
-            for (cy, a) in pair(y, ch) {
-                for (cx, b) in pair(x, cw) {
-                    *v += (0.9 * a * b * blurred(cx, cy)) as f32;
-                }
-            }
-        }
-    }
-    out
 }

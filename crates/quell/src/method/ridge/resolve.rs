@@ -13,16 +13,30 @@ pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, _: usize
     Ok(params)
 }
 
+/// The least side of a picture that is worth filtering at half its size as well.
+const LEAST_SIDE: usize = 64;
+
 /// The plan for one plane, or for red, green and blue.
 pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
+    // Where grain is coarse, all sizes are filtered as pictures of their own.
+    let one = subject.scales > 1 || subject.coarse;
+    sizes(params, subject, if one { 1 } else { params.scales })
+}
+
+/// The same at so many sizes: the smaller ones know the low frequencies better.
+fn sizes(params: &Params, subject: &Subject, scales: usize) -> Result<crate::Plan> {
     let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
     let sigma = sigmas(color, subject.noise255(), subject.levels);
-    // Where grain is coarse, all sizes are filtered as pictures of their own.
-    let scales = if subject.scales > 1 || subject.coarse { 1 } else { params.scales };
-    let params = Params { scales, ..params.clone() };
-    let plan = Plan::new(&params, subject.width, subject.height, &sigma)?;
+    let plan = Plan::new(params, subject.width, subject.height, &sigma)?;
     let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
-    Ok(crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) }))
+    let plan = crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) });
+    if scales == 1 || subject.width.min(subject.height) < LEAST_SIDE {
+        return Ok(plan);
+    }
+    let (width, height) = (subject.width / 2, subject.height / 2);
+    let half = Subject { width, height, sigma: subject.sigma / 2.0, ..subject.clone() };
+    let limits: Vec<f32> = sigma.iter().map(|s| s * params.limit).collect();
+    plan.with_coarser_within(sizes(params, &half, scales - 1)?, &limits)
 }
 
 impl Planned for Plan {
@@ -34,15 +48,14 @@ impl Planned for Plan {
         self.halo()
     }
 
-    /// All grids have a row there, at every size.
+    /// All grids have a row there.
     fn row_grid(&self) -> usize {
         let steps = self.rounds.iter().filter_map(|r| r.search.as_ref()).map(|s| s.step);
         let pilot = match &self.pilot {
             super::Pilot::Bm3d(plan) => Planned::row_grid(&**plan),
             super::Pilot::Ridge(own) => own.search.step,
         };
-        let own = steps.fold(pilot, lcm);
-        self.coarser.as_ref().map_or(own, |coarser| lcm(own, 2 * Planned::row_grid(&**coarser)))
+        steps.fold(pilot, lcm)
     }
 
     fn unit_rows(&self) -> usize {
@@ -61,9 +74,6 @@ impl Planned for Plan {
         self.height = rows;
         if let super::Pilot::Bm3d(plan) = &mut self.pilot {
             plan.set_height(rows);
-        }
-        if let Some(coarser) = &mut self.coarser {
-            coarser.set_height(rows / 2);
         }
     }
 }

@@ -302,28 +302,23 @@ mod tests {
         change(&mut params);
         let plan = Plan::new(&params, w, h, &[25.0]).unwrap();
         for pass in &plan.passes {
-            let search = pass.search();
-            let guide = Guide::new(search.clone(), &plane.view());
-            let window = Window { radius: pass.radius };
-            for level in Level::ALL.into_iter().filter(|&l| l <= Level::detect()) {
-                let (mut scratch, mut groups) = (Scratch::default(), Groups::default());
-                for unit in &units(&search, w, h) {
-                    let source = Source::whole(plane.view());
-                    dispatch(
-                        level,
-                        MatchUnit {
-                            search: &search,
-                            unit,
-                            guide: source,
-                            scratch: &mut scratch,
-                            groups: &mut groups,
-                        },
-                    );
-                    let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
-                    for (i, (x, y)) in references.enumerate() {
-                        let want: Vec<u32> = guide.matches(x, y).iter().map(|m| window.key(m)).collect();
-                        assert_eq!(groups.matches(i), want, "{level:?}, step {}, ({x}, {y})", pass.step);
-                    }
+            check_search(&pass.search(), &plane);
+        }
+    }
+
+    fn check_search(search: &Search, plane: &Plane) {
+        let guide = Guide::new(search.clone(), &plane.view());
+        let window = Window { radius: search.radius };
+        for level in Level::ALL.into_iter().filter(|&l| l <= Level::detect()) {
+            let (mut scratch, mut groups) = (Scratch::default(), Groups::default());
+            for unit in &units(search, plane.width(), plane.height()) {
+                let source = Source::whole(plane.view());
+                let (scratch, groups) = (&mut scratch, &mut groups);
+                dispatch(level, MatchUnit { search, unit, guide: source, scratch, groups });
+                let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
+                for (i, (x, y)) in references.enumerate() {
+                    let want: Vec<u32> = guide.matches(x, y).iter().map(|m| window.key(m)).collect();
+                    assert_eq!(groups.matches(i), want, "{level:?}, step {}, ({x}, {y})", search.step);
                 }
             }
         }
@@ -345,6 +340,18 @@ mod tests {
         check(70, 67, |p| (p.hard.group, p.wiener.group) = (16, 64));
         check(41, 53, |p| (p.hard.group, p.wiener.group) = (1, 128));
         check(29, 31, |p| (p.hard.tau, p.wiener.tau) = (300.0, 0.0));
+    }
+
+    #[test]
+    fn lists_are_those_of_the_reference_on_grids_with_an_offset() {
+        for (step, offset, (w, h)) in
+            [(4, 0, (83, 61)), (4, 2, (150, 41)), (4, 3, (31, 37)), (2, 1, (45, 30)), (3, 1, (9, 8))]
+        {
+            let plan = Plan::new(&Profile::Normal.params(25.0), w, h, &[25.0]).unwrap();
+            let base = plan.passes[0].search();
+            let search = Search { patch: 6, step, offset, radius: 9, group: 48, max_ssd: 65534, ..base };
+            check_search(&search, &picture(w, h));
+        }
     }
 
     #[test]

@@ -58,10 +58,13 @@ fn group(job: &mut Job<'_>, s: &mut Scratch, x: usize, y: usize, numbers: &[u16]
         s.x.transposed_times(&s.x, &mut s.gram);
         s.gram.add_diagonal(ridge);
         invert(&mut s.gram);
+        // By way of differences, as for patches of 16 pixels.
+        s.z.less_each(&s.x);
         s.x.transposed_times(&s.z, &mut s.cross);
         s.gram.times(&s.cross, &mut s.map);
-        s.x.times(&s.map, &mut s.estimate);
         s.gram.complement(ridge);
+        s.map.add_each(&s.gram);
+        s.x.times(&s.map, &mut s.estimate);
         s.gram.square()
     } else {
         // The same by a matrix of the patches.

@@ -73,7 +73,7 @@ fn group<S: Simd>(job: &mut Job<'_>, s: &mut Scratch, x: usize, y: usize, number
         let xm = gather::<S>(from(job.x.as_slice()), stride, numbers, s.x.as_mut_ptr());
         let zm = gather::<S>(from(job.z.as_slice()), stride, numbers, s.z.as_mut_ptr());
         less::<S>(s.x.as_mut_ptr(), k, xm);
-        less::<S>(s.z.as_mut_ptr(), k, zm);
+        differences::<S>(s.z.as_mut_ptr(), s.x.as_ptr(), k, zm);
         let (x, gram) = (s.x.as_ptr(), s.gram.as_mut_ptr());
         products::<S>(x, x, k, gram);
         products::<S>(x, s.z.as_ptr(), k, s.cross.as_mut_ptr());
@@ -85,7 +85,7 @@ fn group<S: Simd>(job: &mut Job<'_>, s: &mut Scratch, x: usize, y: usize, number
         let (weight, kept) = job.weight(k, t, variance);
         // The inverse is symmetric.
         products::<S>(s.gram.as_ptr(), s.cross.as_ptr(), N, s.map.as_mut_ptr());
-        scale::<S>(s.map.as_mut_ptr(), kept);
+        complete::<S>(s.map.as_mut_ptr(), s.gram.as_ptr(), s.unit.as_ptr(), ridge, kept);
         let [numerators, all, new] = &mut *job.sums else { unreachable!("three sums a channel") };
         let scaled = [S::mul(zm[0], S::splat(kept)), S::mul(zm[1], S::splat(kept))];
         let to = numerators.as_mut_ptr().add(inside);
@@ -137,6 +137,21 @@ unsafe fn less<S: Simd>(rows: *mut f32, k: usize, mean: [S::F32; 2]) {
         unsafe {
             let p = rows.add(8 * j);
             S::store(p, S::sub(S::load(p), mean[j % 2]));
+        }
+    }
+}
+
+/// `Zc - Xc`, where `Xc` is given.
+///
+/// # Safety
+/// Both are `k` rows of 16.
+#[inline(always)]
+unsafe fn differences<S: Simd>(z: *mut f32, x: *const f32, k: usize, mean: [S::F32; 2]) {
+    for j in 0..2 * k {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let p = z.add(8 * j);
+            S::store(p, S::sub(S::sub(S::load(p), mean[j % 2]), S::load(x.add(8 * j))));
         }
     }
 }
@@ -239,15 +254,20 @@ unsafe fn variance<S: Simd>(a: *const f32, unit: *const f32, ridge: f32) -> f32 
     S::sum(sum)
 }
 
-/// Multiplies a matrix.
+/// From `A Xc' (Zc - Xc)` to `A Xc' Zc`, which is `I - D A` more, times a factor. By way of the differences, because then
+/// what an inverse in floats is off by counts only so much as `z` is off the estimate.
 ///
 /// # Safety
-/// `a` is 16 rows of 16.
+/// All are 16 rows of 16.
 #[inline(always)]
-unsafe fn scale<S: Simd>(a: *mut f32, factor: f32) {
+unsafe fn complete<S: Simd>(map: *mut f32, a: *const f32, unit: *const f32, ridge: f32, factor: f32) {
+    let (ridge, factor) = (S::splat(ridge), S::splat(factor));
     for i in (0..N * N).step_by(8) {
         // SAFETY: by this function's contract.
-        unsafe { S::store(a.add(i), S::mul(S::load(a.add(i)), S::splat(factor))) };
+        unsafe {
+            let own = S::fnma(ridge, S::load(a.add(i)), S::load(unit.add(i)));
+            S::store(map.add(i), S::mul(S::add(S::load(map.add(i)), own), factor));
+        }
     }
 }
 

@@ -63,6 +63,18 @@ impl Matrix {
         }
     }
 
+    /// Takes a matrix off.
+    #[inline(always)]
+    pub(super) fn less_each(&mut self, other: &Self) {
+        self.data.iter_mut().zip(&other.data).for_each(|(own, v)| *own -= v);
+    }
+
+    /// Adds a matrix.
+    #[inline(always)]
+    pub(super) fn add_each(&mut self, other: &Self) {
+        self.data.iter_mut().zip(&other.data).for_each(|(own, v)| *own += v);
+    }
+
     /// The sum of squares.
     #[inline(always)]
     pub(super) fn square(&self) -> f32 {

@@ -288,6 +288,25 @@ impl<'a> Rounds<'a> {
     }
 }
 
+/// One round by itself: the next estimate, and what has noise left then.
+#[cfg(test)]
+pub(super) fn one(
+    cpu: &Cpu,
+    plan: &Plan,
+    index: usize,
+    noisy: &[PlaneView<'_>],
+    (x, z): (&[Plane], &[Plane]),
+) -> Result<(Vec<Plane>, Vec<Plane>)> {
+    let mut rounds = Rounds { x: x.to_vec(), z: z.to_vec(), ..Rounds::new(cpu, plan, noisy, Vec::new()) };
+    let round = &plan.rounds[index];
+    let search = round.search.as_ref().ok_or_else(|| crate::Error::Unsupported("no groups".into()))?;
+    let grouping = Grouping::new(search, plan.margin, (plan.width, plan.height));
+    let guide = rounds.guide(round);
+    rounds.residue = if index > 0 { rounds.residues() } else { Vec::new() };
+    rounds.round(round, &grouping, Some(&guide), &Control::new())?;
+    Ok((rounds.x, rounds.z))
+}
+
 /// From the corners of patches to all of their pixels: sums over `n` x `n` pixels up and to the left.
 fn spread(corners: &mut [f32], width: usize, n: usize) {
     let mut line = vec![0.0; width];

@@ -225,7 +225,8 @@ fn pilot(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<
             return Ok(Pilot::Ridge(SelfPilot { search, alpha: own.alpha }));
         }
     };
-    let plan = bm3d::Plan::new(&profile.params(sigma[0]), width, height, sigma)?;
+    let of = if sigma.len() == 1 { bm3d::Profile::params } else { bm3d::Profile::color_params };
+    let plan = bm3d::Plan::new(&of(profile, sigma[0]), width, height, sigma)?;
     Ok(Pilot::Bm3d(Box::new(plan)))
 }
 

@@ -66,15 +66,17 @@ impl Profile {
             window,
             least: 32,
             most,
-            spread: 1.2,
-            lambda: 0.9,
-            mu: 0.28,
+            spread: 1.15,
+            lambda: 1.0,
+            mu: 0.24,
             center: true,
             scales,
             limit: 0.3,
             color: ColorMode::Opp,
         };
-        let normal = own(4, 2, 2, 0.65, 0.6, 64, 39, 2);
+        // Strong noise wants more patches.
+        let most = if sigma > 40.0 { 96 } else { 64 };
+        let normal = own(4, 2, 2, 0.65, 0.6, most, 39, 3);
         // One grouping, of as many patches as there are, without surroundings.
         let plain = |patch, group, window, step| Params {
             patch,
@@ -90,7 +92,7 @@ impl Profile {
             ..normal.clone()
         };
         match self {
-            Self::Fast => own(2, 1, 2, 0.5, 0.7, 64, 39, 2),
+            Self::Fast => own(2, 1, 2, 0.5, 0.7, most, 39, 3),
             Self::Normal => normal,
             Self::High => own(8, 2, 1, 0.75, 0.6, 96, 49, 3),
             Self::Best => Params { step: 2, ..own(9, 3, 1, 0.85, 0.6, 96, 57, 3) },

@@ -52,7 +52,9 @@ impl Profile {
 
     /// The parameters for noise of deviation `sigma` on the 0..255 scale.
     pub fn params(self, sigma: f32) -> Params {
-        let pilot = |kind| PilotParams { kind, patch: 11, group: 16, window: 33, step: 4, alpha: 0.5 };
+        // For patches on themselves; strong noise wants larger ones.
+        let patch = if sigma > 30.0 { 13 } else { 11 };
+        let pilot = |kind| PilotParams { kind, patch, group: 16, window: 33, step: 4, alpha: 0.5 };
         let own = |rounds, rematch, shift, start, blend, most, window, scales| Params {
             pilot: pilot(PilotKind::Normal),
             rounds,
@@ -76,6 +78,8 @@ impl Profile {
         };
         // Strong noise wants more patches.
         let most = if sigma > 40.0 { 96 } else { 64 };
+        // Strong noise hides what is alike from the noisy patches themselves.
+        let trust = (sigma / 80.0).clamp(0.1, 0.7);
         let normal = own(4, 2, 2, 0.65, 0.6, most, 39, 3);
         // One grouping, of as many patches as there are, without surroundings.
         let plain = |patch, group, window, step| Params {
@@ -94,8 +98,12 @@ impl Profile {
         match self {
             Self::Fast => own(2, 1, 2, 0.5, 0.7, most, 39, 3),
             Self::Normal => normal,
-            Self::High => own(8, 2, 1, 0.75, 0.6, 96, 49, 3),
-            Self::Best => Params { step: 2, ..own(9, 3, 1, 0.85, 0.6, 96, 57, 3) },
+            // Regressions lead further than BM3D where there are rounds enough.
+            Self::High => Params { pilot: pilot(PilotKind::Ridge), ..own(8, 2, 1, 0.75, trust, 96, 49, 3) },
+            Self::Best => {
+                let many = own(9, 3, 1, 0.85, trust, 96, 57, 3);
+                Params { pilot: pilot(PilotKind::Ridge), step: 2, ..many }
+            }
             Self::NlRidge => {
                 let (own, group) = if sigma <= 35.0 { (9, 18) } else { (11, 20) };
                 let first = if sigma <= 15.0 { 7 } else { own };

@@ -1,6 +1,6 @@
 //! Grouping: the similar patches of every reference patch of a unit.
 //!
-//! The fast way serves patches of 8 x 8 and of 6 x 6: distances of 32 neighbouring references at once, one displacement after the
+//! The fast way serves the patches of the profiles: distances of 32 neighbouring references at once, one displacement after the
 //! other, exact in 16 bits ([`scan`], [`select`]). Whatever it cannot do (other patch sizes, prefilters, odd
 //! columns at the border) goes through the plain comparison of one reference at a time.
 
@@ -131,7 +131,7 @@ impl Kernel for MatchUnit<'_> {
                     }
                 };
             }
-            fast! { 8: 1 2 3 4 5 6 7 8; 6: 2 3 4; }
+            fast! { 8: 1 2 3 4 5 6 7 8; 6: 2 3 4; 11: 4; 13: 4; }
         } else {
             prefilter(search, unit, guide, &mut scratch.coefficients);
         }
@@ -351,6 +351,10 @@ mod tests {
             let base = plan.passes[0].search();
             let search = Search { patch: 6, step, offset, radius: 9, group: 48, max_ssd: 65534, ..base };
             check_search(&search, &picture(w, h));
+        }
+        for patch in [11, 13] {
+            let plan = Plan::new(&Profile::Normal.params(25.0), 90, 47, &[25.0]).unwrap();
+            check_search(&Search { patch, step: 4, ..plan.passes[0].search() }, &picture(90, 47));
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::lists::Offsets;
 use super::matrix::{Matrix, invert};
+use super::round::spread;
 use crate::device::cpu::Cpu;
 use crate::device::cpu::group::aggregate::{Sums, strips};
 use crate::device::cpu::group::matching::{self, Groups, MatchUnit, Window};
@@ -121,15 +122,13 @@ impl Kernel for FilterUnit<'_> {
                 let norm = factors.iter().map(|v| v * v).sum::<f32>() + (1.0 - 1.0 / (alpha2 * alpha2)) * own;
                 let weight = 1.0 / norm.max(own);
                 let corner = inside.wrapping_add_signed(offset(key).1 as isize);
+                denominators[corner] += weight;
                 for ((i, row), mean) in row.chunks_exact(patch).enumerate().zip(mean.chunks_exact(patch)) {
-                    let at = corner + i * region.width()..corner + i * region.width() + patch;
-                    let to = numerators[at.clone()].iter_mut().zip(&mut denominators[at]);
-                    for ((to, below), (v, m)) in to.zip(row.iter().zip(mean)) {
-                        *to += weight * (v + m);
-                        *below += weight;
-                    }
+                    let to = &mut numerators[corner + i * region.width()..][..patch];
+                    to.iter_mut().zip(row.iter().zip(mean)).for_each(|(to, (v, m))| *to += weight * (v + m));
                 }
             }
         }
+        spread(denominators, region.width(), patch);
     }
 }

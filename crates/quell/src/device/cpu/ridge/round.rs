@@ -308,7 +308,7 @@ pub(super) fn one(
 }
 
 /// From the corners of patches to all of their pixels: sums over `n` x `n` pixels up and to the left.
-fn spread(corners: &mut [f32], width: usize, n: usize) {
+pub(super) fn spread(corners: &mut [f32], width: usize, n: usize) {
     let mut line = vec![0.0; width];
     for row in corners.chunks_exact_mut(width) {
         line.copy_from_slice(row);

@@ -99,7 +99,7 @@ impl Profile {
             Self::Fast => own(2, 1, 2, 0.5, 0.7, most, 39, 3),
             Self::Normal => normal,
             // Regressions lead further than BM3D where there are rounds enough.
-            Self::High => Params { pilot: pilot(PilotKind::Ridge), ..own(8, 2, 1, 0.75, trust, 96, 49, 3) },
+            Self::High => Params { pilot: pilot(PilotKind::Ridge), ..own(8, 2, 1, 0.85, trust, 96, 49, 3) },
             Self::Best => {
                 let many = own(9, 3, 1, 0.85, trust, 96, 57, 3);
                 Params { pilot: pilot(PilotKind::Ridge), step: 2, ..many }

@@ -15,7 +15,7 @@ use crate::memory::check_planes;
 use crate::method::{Guide, Method, Params, Plan, Subject};
 use crate::noise::correlated::{Correlation, Covariance, CovarianceSource, Whitening};
 use crate::noise::{Ends, Model, clipped_ends, measure_finite};
-use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm};
+use crate::{Control, Error, Frame, FrameView, Plane, PlaneView, Result, bm3d, isoline, nlm, ridge};
 
 /// A resolved job: what will be done to one picture.
 #[derive(Clone, Debug)]
@@ -83,6 +83,19 @@ impl Denoiser {
     /// Starts building a BM3D denoiser.
     pub fn bm3d(profile: bm3d::Profile) -> DenoiserBuilder {
         DenoiserBuilder::new(Method::Bm3d(profile))
+    }
+
+    /// Starts building a denoiser by context ridge.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Frame, Plane, ridge::Profile};
+    /// let noisy = Frame::grey(Plane::from_vec(16, 16, vec![100.0; 256])?, 255.0)?;
+    /// let clean = Denoiser::ridge(Profile::Normal).sigma(25.0).build()?.denoise(&noisy)?;
+    /// assert!((clean.planes()[0].as_slice()[40] - 100.0).abs() < 0.01);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn ridge(profile: ridge::Profile) -> DenoiserBuilder {
+        DenoiserBuilder::new(Method::Ridge(profile))
     }
 
     /// Starts building an NL-means denoiser.
@@ -158,8 +171,8 @@ impl Denoiser {
 
     /// What is to be known of a picture besides its noise.
     fn subject(&self, frame: &FrameView<'_>) -> Subject {
-        // Only BM3D asks for it.
-        let ranged = matches!(self.spec.method, Method::Bm3d(_));
+        // Only who compares on whole numbers asks for it.
+        let ranged = matches!(self.spec.method, Method::Bm3d(_) | Method::Ridge(_));
         Subject {
             range: if ranged { frame.range() } else { (0.0, frame.white()) },
             ..Subject::new(frame.width(), frame.height(), frame.channels(), frame.white())

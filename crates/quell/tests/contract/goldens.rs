@@ -3,7 +3,7 @@
 
 use quell::device::DeviceOptions;
 use quell::device::cpu::Level;
-use quell::{Denoiser, DenoiserBuilder, Device, Frame, Plane, bm3d, isoline, metrics, nlm};
+use quell::{Denoiser, DenoiserBuilder, Device, Frame, Plane, bm3d, isoline, metrics, nlm, ridge};
 
 use crate::common::{clean, levels, map, picture};
 
@@ -56,6 +56,12 @@ fn bm3d_reaches_what_it_did() {
 }
 
 #[test]
+fn ridge_reaches_what_it_did() {
+    let found = ridge::Profile::ALL.map(|p| (p.name(), reached(|| Denoiser::ridge(p))));
+    compare("ridge", &found, &RIDGE);
+}
+
+#[test]
 fn nlm_reaches_what_it_did() {
     let found = nlm::Profile::ALL.map(|p| (p.name(), reached(|| Denoiser::nlm(p))));
     compare("nlm", &found, &NLM);
@@ -84,6 +90,15 @@ fn vectors_of_every_width_give_the_same_bits() {
         }
     }
 }
+
+const RIDGE: [(&str, [f64; 2]); 6] = [
+    ("fast", [35.360, 39.557]),
+    ("normal", [35.570, 40.098]),
+    ("high", [34.674, 39.597]),
+    ("best", [34.684, 39.854]),
+    ("nl-ridge", [35.223, 38.458]),
+    ("lichi", [34.596, 40.018]),
+];
 
 const BM3D: [(&str, [f64; 2]); 9] = [
     ("fast", [31.375, 34.508]),

@@ -36,6 +36,9 @@ pub(crate) fn run(args: &CheckArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         check::suite(&*whole, args.quick, &mut take);
         check::tiles(&*whole, &*tiled, args.quick, &mut take);
     }
+    if wanted("ridge") {
+        check::ridge(&*whole, args.quick, &mut take);
+    }
     if wanted("nlm") {
         check::nlm(&*whole, args.quick, &mut take);
     }

@@ -29,6 +29,9 @@
 #define FMA(a, b, c) fma((a), (b), (c))
 #define SATURATE(a) clamp((a), 0.0f, 1.0f)
 #define RSQRT(a) rsqrt(a)
+#define SQRT(a) sqrt(a)
+// To the nearest integer.
+#define ROUND(a) convert_int_rte(a)
 #define LOCAL_ADD(p, v) atomic_add((p), (v))
 #define UINT4(a, b, c, d) ((uint4)((a), (b), (c), (d)))
 // Local memory that LOAD2 and LOAD4 take several floats of at a time.
@@ -66,7 +69,9 @@ typedef unsigned long long ulong;
 #define ALIGN16 __align__(16)
 #define LOAD2(p) (*(const float2*)(p))
 #define LOAD4(p) (*(const float4*)(p))
+#define SQRT(a) sqrtf(a)
 #ifdef QUELL_EMULATOR
+#define ROUND(a) ((int)nearbyintf(a))
 #define RSQRT(a) (1.0f / sqrtf(a))
 #define SATURATE(a) fminf(fmaxf((a), 0.0f), 1.0f)
 FN int LOCAL_ADD(int* p, int v) {
@@ -75,6 +80,7 @@ FN int LOCAL_ADD(int* p, int v) {
   return old;
 }
 #else
+#define ROUND(a) __float2int_rn(a)
 #define RSQRT(a) rsqrtf(a)
 #define SATURATE(a) __saturatef(a)
 #define LOCAL_ADD(p, v) atomicAdd((p), (v))

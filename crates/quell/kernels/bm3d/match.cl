@@ -12,9 +12,10 @@
 //
 // Options: PATCH, STEP, RADIUS, GROUP, MARGIN, NEIGHBOURS, ROWS, BAND (candidate rows that local memory holds at
 // once, a multiple of ROWS), BINS (per work-item), HITS (room for keys), LIST (references come
-// from a list, its length first).
-// Out: for each reference the numbers of its displacements in raster order of the window, cut to a power of two,
-// and NO_MATCH behind them.
+// from a list, its length first), LEAST (a group is at least so many, and more where these are as near, see
+// `ridge::GroupSize`; 0: cut to a power of two), KEPT (there is room for the groups of all rows, not of those from
+// first_row on).
+// Out: for each reference the numbers of its displacements in raster order of the window, and NO_MATCH behind them.
 
 #define SIDE (2 * RADIUS + 1)
 #define CENTRE_NUMBER (RADIUS * SIDE + RADIUS)
@@ -82,8 +83,8 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
 #if LIST
                          GLOBAL const int* RESTRICT list,
 #endif
-                         int columns, int last_x, int last_y, int first_row, int width, int height, int pitch,
-                         int max_ssd) {
+                         int columns, int last_x, int last_y, int offset, int first_row, int width, int height,
+                         int pitch, int max_ssd, int spread) {
   LOCAL uint4 quads[TILE_ROWS * QUADS];
   LOCAL uint own[NEIGHBOURS * PATCH * WORDS];
   LOCAL uint all_distances[NEIGHBOURS * PAIRS];
@@ -111,8 +112,8 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
     // Beyond the last reference the last one is done again, and not stored.
     const int column = MIN(first_column + which, columns - 1);
 #endif
-    const int x = MIN(column * STEP, last_x), y = MIN((first_row + band_row) * STEP, last_y);
-    const int tile_x = (MIN(first_column * STEP, last_x) - RADIUS) & ~3, tile_y = y - RADIUS;
+    const int x = grid_at(column, STEP, offset, last_x), y = grid_at(first_row + band_row, STEP, offset, last_y);
+    const int tile_x = (grid_at(first_column, STEP, offset, last_x) - RADIUS) & ~3, tile_y = y - RADIUS;
 
     if (lane == 0) {
       counts[which] = 0;
@@ -236,23 +237,42 @@ KERNEL(ITEMS) bm3d_match(GLOBAL const uint* RESTRICT guide, GLOBAL const int* RE
       BARRIER();
     }
 
-    const int n = counts[which];
-    int group = 1;
-    while (2 * group <= MIN(n, GROUP)) group *= 2;
-#if LIST
-    GLOBAL ushort* out = matches + reference * GROUP;
+    const int n = counts[which], found = MIN(n, GROUP);
+    // In order, in the place of the bins: there is room for more than GROUP.
+    for (int i = lane; i < n; i += LANES) {
+      const uint key = hits[i];
+      int place = 0;
+      for (int j = 0; j < n; j++) place += hits[j] < key ? 1 : 0;
+      if (place < GROUP) bins[place] = key;
+    }
+    BARRIER();
+#if LEAST
+    // Behind the least, those up to `spread` / 256 times as far as the last of them.
+    if (lane == 0) counts[which] = 0;
+    BARRIER();
+    if (found > LEAST) {
+      const uint far = (bins[LEAST - 1] >> 16) * (uint)spread;
+      int near = 0;
+      for (int i = LEAST + lane; i < found; i += LANES) near += (bins[i] >> 16) << 8 <= far ? 1 : 0;
+      if (near > 0) LOCAL_ADD(counts + which, near);
+    }
+    BARRIER();
+    const int group = found > LEAST ? MIN(found, LEAST + (counts[which] + 8) / 16 * 16) : found;
 #else
-    GLOBAL ushort* out = matches + (band_row * columns + column) * GROUP;
-    if (first_column + which < columns)
+    int group = 1;
+    while (2 * group <= found) group *= 2;
 #endif
+    const int list_row = KEPT ? first_row + band_row : band_row;
+#if LIST
     {
-      for (int i = lane; i < n; i += LANES) {
-        const uint key = hits[i];
-        int place = 0;
-        for (int j = 0; j < n; j++) place += hits[j] < key ? 1 : 0;
-        if (place < group) out[place] = (ushort)(key == 0 ? CENTRE_NUMBER : (key & 0xffff) - 1);
+#else
+    if (first_column + which < columns) {
+#endif
+      GLOBAL ushort* out = matches + (list_row * columns + column) * GROUP;
+      for (int i = lane; i < GROUP; i += LANES) {
+        const uint key = i < group ? bins[i] : 0;
+        out[i] = (ushort)(i >= group ? NO_MATCH : key == 0 ? CENTRE_NUMBER : (key & 0xffff) - 1);
       }
-      for (int i = group + lane; i < GROUP; i += LANES) out[i] = NO_MATCH;
     }
   }
 }

@@ -294,6 +294,10 @@ mod tests {
         crate::device::gpu::bm3d::sizes_tests::suite!(super::shared());
     }
 
+    mod ridge {
+        crate::device::gpu::ridge::tests::suite!(super::shared(), super::first);
+    }
+
     mod nlm {
         crate::device::gpu::nlm::tests::suite!(super::shared());
     }

@@ -35,7 +35,7 @@ pub(crate) use sequence::nothing_left;
 pub use sequence::{Input, Sequence, picture};
 
 use crate::bm3d::{self, Match};
-use crate::{Error, Plan, Plane, PlaneView, Result};
+use crate::{Error, Plan, Plane, PlaneView, Result, ridge};
 
 /// A device that can carry out plans, on several pictures at once if need be.
 pub trait Backend: Send + Sync {
@@ -102,6 +102,32 @@ pub trait Probe {
         noisy: &[PlaneView<'_>],
         basic: &[PlaneView<'_>],
     ) -> Result<Vec<Plane>>;
+
+    /// The groups of a round of context ridge that groups anew, of this estimate and of what has noise left, by rows and
+    /// then columns of the grid, in order.
+    fn ridge_groups(
+        &self,
+        plan: &ridge::Plan,
+        round: usize,
+        x: &PlaneView<'_>,
+        z: &PlaneView<'_>,
+    ) -> Result<Vec<ridge::reference::Group>> {
+        let _ = (plan, round, x, z);
+        Err(Error::Unsupported("the groups of a round cannot be read".into()))
+    }
+
+    /// Such a round alone: the next estimate, and what has noise left.
+    fn ridge_round(
+        &self,
+        plan: &ridge::Plan,
+        round: usize,
+        noisy: &[PlaneView<'_>],
+        x: &[PlaneView<'_>],
+        z: &[PlaneView<'_>],
+    ) -> Result<(Vec<Plane>, Vec<Plane>)> {
+        let _ = (plan, round, noisy, x, z);
+        Err(Error::Unsupported("a round cannot be run alone".into()))
+    }
 }
 
 /// What [`Backend::time`] measured.

@@ -9,9 +9,11 @@ mod frames;
 mod isoline;
 mod nlm;
 mod picture;
+mod ridge;
 
 pub use isoline::{ISOLINE_TOLERANCE, isoline, isoline_briefly};
 pub use nlm::{NLM_TOLERANCE, nlm};
+pub use ridge::{RIDGE_TOLERANCE, ridge};
 
 use rayon::prelude::*;
 use serde::Serialize;

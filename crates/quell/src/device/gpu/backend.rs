@@ -1,8 +1,10 @@
 //! The GPU as a device that carries out plans.
 
 use super::bm3d::source::samples_source;
-use super::bm3d::{self, Format, Frames, SLOTS, TensorFilter};
-use super::{Gpu, Runtime};
+use super::bm3d::{self, Format, SLOTS, TensorFilter};
+use super::frames::Frames;
+use super::sizes::Sizes;
+use super::{Gpu, Runtime, ridge};
 use crate::bm3d::Match;
 use crate::device::front::{self, Takes};
 use crate::device::singly::Singly;
@@ -52,6 +54,12 @@ impl<R: Runtime> Backend for Gpu<R> {
                     ..Caps::default()
                 },
             },
+            Work::Ridge(work) => match ridge::check(work) {
+                Err(why) => Caps::refusing(why.to_string()),
+                Ok(pilot) => {
+                    Caps { full_precision: !tensor(pilot, self.runtime.limits()), ..Caps::default() }
+                }
+            },
             // The paper's filters have maps at hand; the others are left to the processor.
             Work::Map(work, map) => match self.knows(work, *map) {
                 Err(why) => Caps::refusing(why.to_string()),
@@ -68,6 +76,7 @@ impl<R: Runtime> Backend for Gpu<R> {
             // Several sizes are done here, where none of them has to be cut into tiles.
             Work::Bm3d(_) if self.in_one(plan) => Takes::Sizes,
             Work::Bm3d(_) => Takes::Colors,
+            Work::Ridge(_) => Takes::Sizes,
             Work::Nlm(_) | Work::Isoline(_) => Takes::Samples,
             _ => Takes::Floats,
         };
@@ -77,7 +86,7 @@ impl<R: Runtime> Backend for Gpu<R> {
     fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
         let Some(last) = frames.last() else { return Err(Error::Shape("there is no frame to time".into())) };
         match plan.work() {
-            Work::Bm3d(work) => {
+            Work::Bm3d(_) | Work::Ridge(_) => {
                 plan.window().check_input(last)?;
                 if matches!(plan.front().color, Some(ColorMode::Luma | ColorMode::Independent)) {
                     let why = "channels that are filtered on their own are timed one by one, as grey";
@@ -85,8 +94,8 @@ impl<R: Runtime> Backend for Gpu<R> {
                 }
                 let front = plan.front().into();
                 let format = last.planes.first().map_or(SampleFormat::F32, Samples::format).into();
-                let source = samples_source(last.planes, format, work.width, front);
-                Ok(self.timed(&bm3d::Sizes::new(plan)?, &source, front, repeat)?.into())
+                let source = samples_source(last.planes, format, plan.window().width, front);
+                Ok(self.timed(&Sizes::new(plan)?, &source, front, repeat)?.into())
             }
             Work::Nlm(work) => {
                 Ok(self.repeated(&mut self.nlm_frames(work)?, frames, work.future, repeat)?.into())
@@ -108,7 +117,7 @@ impl<R: Runtime> Gpu<R> {
     pub(super) fn opened(&self, plan: &Plan, takes: Takes) -> Result<Box<dyn Sequence>> {
         front::open(plan, takes, |plan| {
             Ok(match plan.work() {
-                Work::Bm3d(_) => Box::new(Frames::new(self, plan)?),
+                Work::Bm3d(_) | Work::Ridge(_) => Box::new(Frames::new(self, plan)?),
                 Work::Nlm(work) => Box::new(self.nlm_frames(work)?),
                 Work::Isoline(work) => Box::new(self.isoline_frames(work)?),
                 Work::Map(work, map) => {
@@ -126,7 +135,7 @@ impl<R: Runtime> Gpu<R> {
 
     /// Whether all sizes of a picture go through in one tile.
     fn in_one(&self, plan: &Plan) -> bool {
-        let sizes = bm3d::Sizes::new(&plan.with_front(Front::channels(255.0)));
+        let sizes = Sizes::new(&plan.with_front(Front::channels(255.0)));
         sizes.is_ok_and(|sizes| sizes.in_one(self.tile, self.runtime.limits()))
     }
 
@@ -163,5 +172,26 @@ impl<R: Runtime> Probe for Gpu<R> {
             return Err(Error::Unsupported("the plan has no pass 2".into()));
         }
         self.second_pass(plan, noisy, basic)
+    }
+
+    fn ridge_groups(
+        &self,
+        plan: &crate::ridge::Plan,
+        round: usize,
+        x: &PlaneView<'_>,
+        z: &PlaneView<'_>,
+    ) -> Result<Vec<crate::ridge::reference::Group>> {
+        self.read_ridge_groups(plan, round, x, z)
+    }
+
+    fn ridge_round(
+        &self,
+        plan: &crate::ridge::Plan,
+        round: usize,
+        noisy: &[PlaneView<'_>],
+        x: &[PlaneView<'_>],
+        z: &[PlaneView<'_>],
+    ) -> Result<(Vec<Plane>, Vec<Plane>)> {
+        self.one_ridge_round(plan, round, noisy, x, z)
     }
 }

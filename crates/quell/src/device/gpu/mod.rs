@@ -9,11 +9,15 @@ pub(crate) mod bm3d;
 pub(crate) mod cache;
 mod clock;
 mod device;
+mod frames;
 mod growing;
 pub(crate) mod isoline;
 mod library;
 pub(crate) mod nlm;
 pub(crate) mod notice;
+mod recent;
+pub(crate) mod ridge;
+mod sizes;
 mod transfer;
 
 pub(crate) use device::Gpu;

@@ -10,6 +10,8 @@ use crate::ColorMode;
 use crate::bm3d::{PassPlan, Plan};
 use crate::device::gpu::library::{Library, Loaded, upload};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
+use crate::method::group::Search;
+use crate::ridge::GroupSize;
 
 /// The kernels of a plan.
 pub(crate) struct Kernels<R: Runtime> {
@@ -44,13 +46,7 @@ pub(crate) enum Matching<R: Runtime> {
 impl<R: Runtime> Matching<R> {
     fn new(runtime: &R, library: &Library<R>, pass: &PassPlan) -> GpuResult<Self> {
         let limits = runtime.limits();
-        let general = |list| {
-            let shape = MatchShape::new(pass, limits, list).ok_or_else(|| {
-                let reason = format!("a search window of {} does not fit", 2 * pass.radius + 1);
-                GpuError::Driver { call: "local memory", reason }
-            })?;
-            Ok((library.get(runtime, program::matching(pass, shape, list), 0, None)?, shape))
-        };
+        let general = |list| general_matching(runtime, library, &pass.search(), list, None);
         match TensorMatch::new(pass, limits) {
             Some(kernel) => {
                 let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
@@ -59,6 +55,21 @@ impl<R: Runtime> Matching<R> {
             None => general(false).map(|(loaded, shape)| Self::General { loaded, shape }),
         }
     }
+}
+
+/// The general matching of a search.
+pub(crate) fn general_matching<R: Runtime>(
+    runtime: &R,
+    library: &Library<R>,
+    search: &Search,
+    list: bool,
+    size: Option<GroupSize>,
+) -> GpuResult<(Arc<Loaded<R>>, MatchShape)> {
+    let shape = MatchShape::new(search, runtime.limits(), list).ok_or_else(|| {
+        let reason = format!("a search window of {} does not fit", 2 * search.radius + 1);
+        GpuError::Driver { call: "local memory", reason }
+    })?;
+    Ok((library.get(runtime, program::matching(search, shape, list, size), 0, None)?, shape))
 }
 
 /// Who filters.
@@ -126,7 +137,7 @@ impl<R: Runtime> Kernels<R> {
                 .passes
                 .iter()
                 .map(|pass| {
-                    let norms = threads.spawn(move || get(program::norms(pass)));
+                    let norms = threads.spawn(move || get(program::norms(pass.patch)));
                     let matching = threads.spawn(move || Matching::new(runtime, library, pass));
                     let filter = threads.spawn(move || Filter::new(runtime, library, pass, planes));
                     let finish = threads.spawn(move || get(program::finish(pass, to, planes)));
@@ -147,6 +158,6 @@ impl<R: Runtime> Kernels<R> {
     }
 }
 
-fn joined<T>(thread: ScopedJoinHandle<'_, GpuResult<T>>) -> GpuResult<T> {
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, GpuResult<T>>) -> GpuResult<T> {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

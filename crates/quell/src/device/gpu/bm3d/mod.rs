@@ -5,38 +5,36 @@ mod color;
 mod compile_tests;
 #[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod conformance;
-mod frames;
 pub(crate) mod geometry;
-mod kernels;
+pub(super) mod kernels;
 mod lent;
-mod pass;
+pub(super) mod pass;
 pub(crate) mod program;
 mod samples;
-mod sizes;
 #[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod sizes_tests;
-mod slot;
+pub(super) mod slot;
 pub(crate) mod source;
 mod tensor;
 #[cfg(all(test, feature = "emulator"))]
 mod tensor_tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::bm3d::{Match, PassPlan, Plan};
 use crate::device::LEAST_TILE;
 use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::clock::{Clock, Times, measure};
-use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop};
-pub(super) use frames::Frames;
+use super::recent::Recent;
+use super::sizes::{PictureRun, Sizes};
+use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop, ridge};
+use crate::ridge::Plan as Rounds;
 use geometry::{Grid, Region, Tile, tiles};
 use kernels::Kernels;
 pub(super) use pass::Front;
 use pass::{Band, Results, Steps, TileRun};
 pub(crate) use program::Format;
-use sizes::PictureRun;
-pub(crate) use sizes::Sizes;
 pub(super) use slot::SLOTS;
 use slot::Slots;
 use source::{Sink, Source, planes_sink, planes_source};
@@ -47,14 +45,15 @@ const TILE_PIXELS: usize = 64 << 20;
 
 /// What is kept from picture to picture.
 pub(super) struct Kept<R: Runtime> {
-    /// The kernels of the last few plans.
-    recent: Mutex<Vec<(KernelsKey, Arc<Kernels<R>>)>>,
-    slots: Arc<Slots<R>>,
+    recent: Recent<KernelsKey, Kernels<R>>,
+    /// Of context ridge, whose pilot this is.
+    pub(super) rounds: Recent<ridge::KernelsKey, ridge::Kernels<R>>,
+    pub(super) slots: Arc<Slots<R>>,
 }
 
 impl<R: Runtime> Default for Kept<R> {
     fn default() -> Self {
-        Self { recent: Mutex::default(), slots: Arc::default() }
+        Self { recent: Recent::default(), rounds: Recent::default(), slots: Arc::default() }
     }
 }
 
@@ -67,12 +66,9 @@ struct KernelsKey {
     color: Option<ColorMode>,
 }
 
-/// Plans whose kernels are remembered: of every picture in work three sizes, and more.
-const RECENT: usize = 16;
-
 impl<R: Runtime> Gpu<R> {
     /// The kernels of a plan, built if they are new.
-    fn kernels(
+    pub(super) fn kernels(
         &self,
         plan: &Plan,
         formats: (Format, Format),
@@ -80,18 +76,12 @@ impl<R: Runtime> Gpu<R> {
         color: Option<ColorMode>,
     ) -> GpuResult<Arc<Kernels<R>>> {
         let key = KernelsKey { passes: plan.passes.clone(), formats, halves, color };
-        let mut recent = self.bm3d.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, kernels)) = recent.iter().find(|(k, _)| *k == key) {
-            return Ok(kernels.clone());
-        }
-        let kernels = Arc::new(Kernels::new(&*self.runtime, &self.library, plan, formats, halves, color)?);
-        recent.truncate(RECENT - 1);
-        recent.insert(0, (key, kernels.clone()));
-        Ok(kernels)
+        let new = || Kernels::new(&*self.runtime, &self.library, plan, formats, halves, color);
+        self.bm3d.recent.get(key, new)
     }
 
     /// Gives memory that nobody uses back to the device.
-    fn shrink(&self) {
+    pub(super) fn shrink(&self) {
         self.bm3d.slots.shrink();
         self.nlm.clear();
         self.isoline.clear();
@@ -289,7 +279,7 @@ impl<R: Runtime> Gpu<R> {
     }
 }
 
-fn whole(plan: &Plan) -> Region {
+pub(super) fn whole(plan: &Plan) -> Region {
     Region { x: 0..plan.width, y: 0..plan.height }
 }
 
@@ -307,13 +297,22 @@ pub(super) fn check(plan: &Plan, front: Front) -> Result<()> {
 }
 
 /// The side of tiles that the memory allows, for every slot.
-fn tile_side(plan: &Plan, limits: &Limits) -> usize {
+pub(super) fn tile_side(plan: &Plan, limits: &Limits) -> usize {
+    let region = tile_pixels(plan, None, limits).isqrt();
+    region.saturating_sub(2 * plan.halo() + geometry::MARGIN).max(LEAST_TILE)
+}
+
+/// Pixels that the memory allows, for every slot; with the rounds that this is the pilot of.
+pub(super) fn tile_pixels(plan: &Plan, rounds: Option<&Rounds>, limits: &Limits) -> usize {
     let channels = plan.channels();
     // Samples, planes of both passes, sums and weights; the matching plane and its norms.
     let pixel = channels * (4 + 2 * 4 + 2 * 4) + 5;
+    let more = rounds.map_or(0, |rounds| {
+        let lists = ridge::list_bytes(rounds).div_ceil(rounds.width * rounds.height);
+        ridge::pixel_bytes(channels) + lists
+    });
     let room = (limits.memory_bytes as usize / 2 / SLOTS).saturating_sub(128 << 20).max(32 << 20);
-    let region = (room / pixel).min(TILE_PIXELS).isqrt();
-    region.saturating_sub(2 * plan.halo() + geometry::MARGIN).max(LEAST_TILE)
+    (room / (pixel + more)).min(TILE_PIXELS)
 }
 
 fn run_tile<R: Runtime>(
@@ -335,7 +334,11 @@ fn run_tile<R: Runtime>(
 }
 
 /// Copies the samples of a region to the staging memory.
-fn stage<R: Runtime>(run: &mut TileRun<'_, R>, region: &Region, from: &Source<'_>) -> GpuResult<()> {
+pub(super) fn stage<R: Runtime>(
+    run: &mut TileRun<'_, R>,
+    region: &Region,
+    from: &Source<'_>,
+) -> GpuResult<()> {
     let (bytes, channels) = (from.format.bytes(), run.plan.channels());
     let row = region.width() * bytes;
     let staging = run.place.staging.get(row * region.height() * channels, |n| run.runtime.staging(n))?;
@@ -347,7 +350,7 @@ fn stage<R: Runtime>(run: &mut TileRun<'_, R>, region: &Region, from: &Source<'_
 }
 
 /// Hands the samples of `core` out of the staging memory, which holds those of `region`.
-fn unstage<R: Runtime>(
+pub(super) fn unstage<R: Runtime>(
     run: &mut TileRun<'_, R>,
     region: &Region,
     core: &Region,

@@ -10,6 +10,7 @@ use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::clock::Clock;
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::{Arg, GpuError, GpuResult, Limits, Runtime, Shape, Stop};
+use crate::method::group::{MatchingPlane, Search};
 use crate::{ColorMode, Control};
 
 /// Bytes of the matches of one band of references, at most.
@@ -30,7 +31,7 @@ pub(crate) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn step(&mut self, stage: &'static str) {
+    pub(crate) fn step(&mut self, stage: &'static str) {
         self.done += 1;
         self.control.report(self.done.min(self.total), self.total, stage);
     }
@@ -82,18 +83,23 @@ pub(crate) struct TileRun<'a, R: Runtime> {
     pub(crate) lent: Option<&'a Lent<R>>,
 }
 
-pub(super) fn int(v: usize) -> i32 {
+pub(crate) fn int(v: usize) -> i32 {
     v as i32
 }
 
 /// References in bands of rows: how many rows one launch takes.
 pub(crate) fn band_rows(pass: &PassPlan, grid: &Grid, limits: &Limits) -> usize {
-    let side = 2 * pass.radius + 1;
-    let products = side * side * pass.patch * pass.patch * grid.columns;
-    let by_time = LAUNCH_PRODUCTS.saturating_mul(limits.units.max(1)) / products;
+    let by_time = rows_by_time(&pass.search(), grid, limits);
     let by_memory = MATCH_BYTES / (2 * pass.group * grid.columns);
     // Tensor kernels take rows by fours.
     (by_time.min(by_memory) / 4 * 4).clamp(4, grid.rows.next_multiple_of(4))
+}
+
+/// Rows of references that a launch matches in a time that the user, and drivers, do not mind.
+pub(crate) fn rows_by_time(search: &Search, grid: &Grid, limits: &Limits) -> usize {
+    let side = 2 * search.radius + 1;
+    let products = side * side * search.patch * search.patch * grid.columns;
+    LAUNCH_PRODUCTS.saturating_mul(limits.units.max(1)) / products
 }
 
 /// Launches of match and filter that a tile takes: what progress is counted in.
@@ -316,11 +322,13 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             Arg::I32(int(band.grid.columns)),
             Arg::I32(int(band.grid.last_x)),
             Arg::I32(int(band.grid.last_y)),
+            Arg::I32(0),
             Arg::I32(int(band.first)),
             Arg::I32(int(g.width)),
             Arg::I32(int(g.height)),
             Arg::I32(int(g.pitch)),
             Arg::I32(pass.max_ssd as i32),
+            Arg::I32(0),
         ]);
         self.runtime.launch(queue, loaded.kernel("bm3d_match")?, shape, &args)
     }
@@ -430,7 +438,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             ];
             self.runtime.launch(queue, loaded.kernel("bm3d_finish_samples")?, shape, &args)
         } else if c == 0 {
-            let (step, bias) = quantiser(&self.plan.passes[index + 1]);
+            let (step, bias) = quantiser(&self.plan.passes[index + 1].matching);
             let args = [
                 Arg::Buffer(&*sums),
                 Arg::Buffer(weights),
@@ -465,14 +473,14 @@ pub(crate) struct Band {
     pub(crate) rows: usize,
 }
 
-/// Step and bias of a pass's matching plane, as `MatchingPlane::quantise` has them.
-pub(super) fn quantiser(pass: &PassPlan) -> (f32, f32) {
-    let step = 1.0 / pass.matching.scale;
-    (step, pass.matching.offset + 0.5 * step)
+/// Step and bias of a matching plane, as `MatchingPlane::quantise` has them.
+pub(crate) fn quantiser(plane: &MatchingPlane) -> (f32, f32) {
+    let step = 1.0 / plane.scale;
+    (step, plane.offset + 0.5 * step)
 }
 
 /// A buffer that [`TileRun::allocate`] has made.
-pub(super) fn have<B>(buffer: &mut Growing<B>) -> GpuResult<&mut B> {
+pub(crate) fn have<B>(buffer: &mut Growing<B>) -> GpuResult<&mut B> {
     buffer.get(0, |_| Err(GpuError::Driver { call: "buffer", reason: "used before it was made".into() }))
 }
 

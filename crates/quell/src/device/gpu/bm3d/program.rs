@@ -9,6 +9,8 @@ use super::geometry::MARGIN;
 use crate::ColorMode;
 use crate::bm3d::{PassPlan, Shrink, Spectrum, Weight};
 use crate::device::gpu::{Limits, Program};
+use crate::method::group::Search;
+use crate::ridge::GroupSize;
 use crate::transform::{Matrix, Transform};
 
 const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
@@ -24,7 +26,7 @@ const COLOR: &str = include_str!("../../../../kernels/bm3d/color.cl");
 const SIZES: &str = include_str!("../../../../kernels/bm3d/sizes.cl");
 
 /// The most that kernels declare of local memory: CUDA allows no more without asking, most OpenCL drivers have it.
-const LOCAL_BYTES: usize = 48 * 1024;
+pub(crate) const LOCAL_BYTES: usize = 48 * 1024;
 
 /// The type of the samples that come in and go out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +82,7 @@ impl PlaneFormat {
     }
 }
 
-fn program(name: &'static str, sources: &[&'static str], kernels: &[&'static str]) -> Program {
+pub(crate) fn program(name: &'static str, sources: &[&'static str], kernels: &[&'static str]) -> Program {
     let sources = [&[PRELUDE, LAYOUT], sources].concat();
     let mut program = Program { name, sources, defines: Vec::new(), kernels: kernels.to_vec() };
     program.define("MARGIN", MARGIN);
@@ -114,10 +116,10 @@ pub(crate) fn sizes(format: Format) -> Program {
     p
 }
 
-/// Norms of the patches of a pass.
-pub(crate) fn norms(pass: &PassPlan) -> Program {
+/// Norms of patches of this side.
+pub(crate) fn norms(patch: usize) -> Program {
     let mut p = program("bm3d-norms", &[NORMS], &["bm3d_norms"]);
-    p.define("PATCH", pass.patch);
+    p.define("PATCH", patch);
     p
 }
 
@@ -140,20 +142,20 @@ pub(crate) struct MatchShape {
 }
 
 impl MatchShape {
-    /// The best for a pass, or `None` if a window does not fit into the local memory.
-    pub(crate) fn new(pass: &PassPlan, limits: &Limits, list: bool) -> Option<Self> {
-        let side = 2 * pass.radius + 1;
-        let words = pass.patch.div_ceil(4);
+    /// The best for a search, or `None` if a window does not fit into the local memory.
+    pub(crate) fn new(search: &Search, limits: &Limits, list: bool) -> Option<Self> {
+        let side = 2 * search.radius + 1;
+        let words = search.patch.div_ceil(4);
         // Cost of a column of candidates for one work-item: products, loads, distances; times the rounds it takes.
         let cost = |rows: usize| {
             let rounds = (side * side.div_ceil(rows)).div_ceil(32);
-            rounds * (rows * pass.patch * words + (rows + pass.patch - 1) * words * 2 + 8 * rows + 16)
+            rounds * (rows * search.patch * words + (rows + search.patch - 1) * words * 2 + 8 * rows + 16)
         };
         // The patch and the products are in registers.
-        let most = if pass.patch * words <= 16 { 10 } else { 8 };
+        let most = if search.patch * words <= 16 { 10 } else { 8 };
         let rows = (1..=side.min(most)).min_by_key(|&rows| (cost(rows), rows))?;
-        let bins = (pass.group / 16).max(2);
-        let hits = (4 * pass.group).max(128);
+        let bins = (search.group / 16).max(2);
+        let hits = (4 * search.group).max(128);
         let whole = side.next_multiple_of(rows);
         let room = limits.local_bytes.min(LOCAL_BYTES);
         let shapes = [4, 2, 1].into_iter().filter(|&n| !list || n == 1).flat_map(|neighbours| {
@@ -161,33 +163,36 @@ impl MatchShape {
             let bands = (1..=whole / rows).map(move |n| (whole / rows).div_ceil(n) * rows);
             bands.map(move |band| Self { neighbours, rows, band, bins, hits })
         });
-        let fit = shapes.filter(|s| s.local_bytes(pass) <= room);
+        let fit = shapes.filter(|s| s.local_bytes(search) <= room);
         // Little memory per reference keeps many of them in flight; every band loads rows of samples again.
         fit.min_by_key(|s| {
             let bands = side.div_ceil(s.band);
-            s.local_bytes(pass).max(8 * 1024) * (10 + 2 * bands) / s.neighbours
+            s.local_bytes(search).max(8 * 1024) * (10 + 2 * bands) / s.neighbours
         })
     }
 
     /// Local memory of a work-group, as the kernel declares it.
-    fn local_bytes(&self, pass: &PassPlan) -> usize {
-        let side = 2 * pass.radius + 1;
-        let words = pass.patch.div_ceil(4);
-        let columns = ((self.neighbours - 1) * pass.step + side + 4 * (words - 1) + 3).next_multiple_of(4);
-        let tile = (self.band + pass.patch - 1) * columns;
+    fn local_bytes(&self, search: &Search) -> usize {
+        let side = 2 * search.radius + 1;
+        let words = search.patch.div_ceil(4);
+        let columns = ((self.neighbours - 1) * search.step + side + 4 * (words - 1) + 3).next_multiple_of(4);
+        let tile = (self.band + search.patch - 1) * columns;
         let rows = side.next_multiple_of(self.band);
-        let each = pass.patch * words + (side * rows).div_ceil(2) + 32 * self.bins + self.hits + 2;
+        let each = search.patch * words + (side * rows).div_ceil(2) + 32 * self.bins + self.hits + 2;
         4 * (tile + self.neighbours * each + 1)
     }
 }
 
-/// General matching; with `list`, of references that are named in a buffer.
-pub(crate) fn matching(pass: &PassPlan, shape: MatchShape, list: bool) -> Program {
+/// General matching; with `list`, of references that are named in a buffer. Groups are cut to a power of two and there is
+/// room for those of a band, or, with a size, they are cut to that and kept for all of the picture.
+pub(crate) fn matching(search: &Search, shape: MatchShape, list: bool, size: Option<GroupSize>) -> Program {
     let mut p = program("bm3d-match", &[MATCH], &["bm3d_match"]);
-    p.define("PATCH", pass.patch);
-    p.define("STEP", pass.step);
-    p.define("RADIUS", pass.radius);
-    p.define("GROUP", pass.group);
+    p.define("PATCH", search.patch);
+    p.define("STEP", search.step);
+    p.define("RADIUS", search.radius);
+    p.define("GROUP", search.group);
+    p.define("LEAST", size.map_or(0, |size| size.least));
+    p.define("KEPT", u8::from(size.is_some()));
     p.define("NEIGHBOURS", shape.neighbours);
     p.define("ROWS", shape.rows);
     p.define("BAND", shape.band);
@@ -346,10 +351,12 @@ mod tests {
                 let plan = Plan::new(&params, 64, 64, &[25.0]).unwrap();
                 for pass in &plan.passes {
                     for list in [false, true] {
-                        add(matching(pass, MatchShape::new(pass, &LIMITS, list).unwrap(), list));
+                        let search = pass.search();
+                        let shape = MatchShape::new(&search, &LIMITS, list).unwrap();
+                        add(matching(&search, shape, list, None));
                     }
                     add(filter(pass, FilterShape::new(pass, &LIMITS), PlaneFormat::Float));
-                    add(norms(pass));
+                    add(norms(pass.patch));
                     add(finish(pass, Format::U8, PlaneFormat::Half));
                 }
             }

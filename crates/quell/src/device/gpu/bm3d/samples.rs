@@ -3,9 +3,14 @@
 
 use super::pass::{TileRun, have, int, quantiser};
 use super::program::Format;
-use super::slot::Place;
+use super::slot::{Buffers, Place};
 use crate::device::gpu::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
-use crate::device::gpu::{Arg, GpuResult, Runtime, Shape};
+use crate::device::gpu::growing::Growing;
+use crate::device::gpu::library::Loaded;
+use crate::device::gpu::{Arg, GpuResult, Runtime, Shape, buffer};
+
+/// Picks the planes of a kind.
+pub(super) type Planes<R> = fn(&Buffers<R>) -> &[Growing<<R as Runtime>::Buffer>];
 
 impl<R: Runtime> TileRun<'_, R> {
     /// Copies the staged samples to the device, and makes channels of them.
@@ -18,16 +23,24 @@ impl<R: Runtime> TileRun<'_, R> {
     /// Samples on the device to channels in the planes.
     pub(crate) fn make_channels(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
         match self.front.color {
-            Some(_) => self.spread_colors()?,
-            None => self.spread(false)?,
+            Some(_) => self.spread_colors(&self.kernels.ingest, |buffers| &buffers.noisy)?,
+            None => self.spread(&self.kernels.ingest, 0, |buffers| &buffers.noisy)?,
         }
         clock.lap(self.runtime, self.place.queue, "ingest")
+    }
+
+    /// The same to channels as floats, beside those of the planes, where these are halves.
+    pub(crate) fn keep_floats(&mut self, ingest: &Loaded<R>) -> GpuResult<()> {
+        match self.front.color {
+            Some(_) => self.spread_colors(ingest, |buffers| &buffers.ridge.noisy),
+            None => self.spread(ingest, 0, |buffers| &buffers.ridge.noisy),
+        }
     }
 
     /// Copies staged float samples to the device as the basic estimate of every channel.
     pub(crate) fn ingest_basic(&mut self) -> GpuResult<()> {
         self.upload(Format::F32)?;
-        self.spread(true)
+        self.spread(&self.kernels.ingest, 1, |buffers| &buffers.basic)
     }
 
     fn upload(&mut self, format: Format) -> GpuResult<()> {
@@ -38,29 +51,26 @@ impl<R: Runtime> TileRun<'_, R> {
         self.runtime.write(queue, samples, staging, bytes)
     }
 
-    /// Channel by channel into the planes of the noisy picture or of the basic estimate, and the first one onto the
-    /// matching plane.
-    fn spread(&mut self, basic: bool) -> GpuResult<()> {
-        let (loaded, factor) = (&self.kernels.ingest, self.front.factor);
+    /// Channel by channel into planes, and the first one onto the matching plane of a pass.
+    fn spread(&self, loaded: &Loaded<R>, pass: usize, planes: Planes<R>) -> GpuResult<()> {
+        let factor = self.front.factor;
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
         let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
-        let (step, bias) = quantiser(&self.plan.passes[usize::from(basic)]);
+        let (step, bias) = quantiser(&self.plan.passes[pass].matching);
         for c in 0..self.count() {
             let own = (int(self.first(c)), int(g.width));
-            let Place { queue, buffers, .. } = &mut self.place;
-            let planes = if basic { &mut buffers.basic } else { &mut buffers.noisy };
-            let plane = have(&mut planes[c])?;
+            let Place { queue, buffers, .. } = &self.place;
+            let plane = buffer(&planes(buffers)[c])?;
             let (samples, (first, stride)) = match self.lent {
-                Some(lent) => (&lent.from[c].buffer, (0, lent.from[c].stride)),
-                None => (&*have(&mut buffers.samples)?, own),
+                Some(lent) => (Arg::Buffer(&lent.from[c].buffer), (0, lent.from[c].stride)),
+                None => (buffer(&buffers.samples)?, own),
             };
             let (w, pitch) = (int(g.width), int(g.pitch));
             if c == 0 {
-                let guide = have(&mut buffers.guide)?;
                 let args = [
-                    Arg::Buffer(samples),
-                    Arg::Buffer(plane),
-                    Arg::Buffer(guide),
+                    samples,
+                    plane,
+                    buffer(&buffers.guide)?,
                     Arg::I32(first),
                     Arg::I32(stride),
                     Arg::I32(w),
@@ -73,8 +83,8 @@ impl<R: Runtime> TileRun<'_, R> {
                 self.runtime.launch(queue, loaded.kernel("bm3d_ingest_guide")?, shape, &args)?;
             } else {
                 let args = [
-                    Arg::Buffer(samples),
-                    Arg::Buffer(plane),
+                    samples,
+                    plane,
                     Arg::I32(first),
                     Arg::I32(stride),
                     Arg::I32(w),

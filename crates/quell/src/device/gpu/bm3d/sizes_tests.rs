@@ -3,10 +3,10 @@
 
 use super::geometry::{Geometry, MARGIN};
 use super::program::{self, Format};
-use super::sizes::Merge;
 use crate::bm3d::{Params, Profile};
 use crate::device::cpu::Cpu;
 use crate::device::front::{self, Takes};
+use crate::device::gpu::sizes::Merge;
 use crate::device::gpu::{Arg, Gpu, Runtime, Shape};
 use crate::device::{
     Backend, DeviceOptions, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence,

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::device::gpu::growing::Growing;
-use crate::device::gpu::{GpuResult, Runtime};
+use crate::device::gpu::{GpuResult, Runtime, ridge};
 
 /// Pictures in work at once: one being copied in, one filtered, one copied out.
 pub(crate) const SLOTS: usize = 3;
@@ -28,6 +28,8 @@ pub(crate) struct Buffers<R: Runtime> {
     pub(crate) weights: Vec<Growing<R::Buffer>>,
     /// For the filter of any groups.
     pub(crate) scratch: Growing<R::Buffer>,
+    /// For the rounds of context ridge, where this is its pilot.
+    pub(crate) ridge: ridge::Memory<R>,
 }
 
 impl<R: Runtime> Default for Buffers<R> {
@@ -43,6 +45,7 @@ impl<R: Runtime> Default for Buffers<R> {
             sums: Vec::new(),
             weights: Vec::new(),
             scratch: Growing::default(),
+            ridge: ridge::Memory::default(),
         }
     }
 }
@@ -51,7 +54,8 @@ impl<R: Runtime> Buffers<R> {
     fn bytes(&self) -> usize {
         let single = [&self.samples, &self.guide, &self.norms, &self.matches, &self.difficult, &self.scratch];
         let planes = [&self.noisy, &self.basic, &self.sums, &self.weights];
-        single.into_iter().chain(planes.into_iter().flatten()).map(Growing::bytes).sum()
+        let own: usize = single.into_iter().chain(planes.into_iter().flatten()).map(Growing::bytes).sum();
+        own + self.ridge.bytes()
     }
 }
 

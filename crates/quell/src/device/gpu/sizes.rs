@@ -1,21 +1,22 @@
-//! A picture on its way through the device as a whole: at its own size, or at several, each with the passes of a plan of
-//! its own. Nothing leaves the device in between: smaller samples are made there, and what the smaller size knows is merged
+//! A picture on its way through the device as a whole: at its own size, or at several, each by BM3D with a plan of its own,
+//! or from that on by the rounds of context ridge. Nothing leaves the device in between: smaller samples are made there, and what the smaller size knows is merged
 //! into the channels of the larger.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::geometry::{Geometry, Region};
-use super::kernels::Kernels;
-use super::pass::{Front, Held, Results, Steps, TileRun, have, int, launches};
-use super::program::{self, Format};
-use super::slot::Slot;
-use super::source::{Sink, Source};
-use super::{check, stage, tile_side, unstage, whole};
+use super::bm3d::geometry::{Geometry, Region};
+use super::bm3d::kernels::Kernels;
+use super::bm3d::pass::{Front, Held, Results, Steps, TileRun, have, int, launches};
+use super::bm3d::program::{self, Format};
+use super::bm3d::slot::Slot;
+use super::bm3d::source::{Sink, Source};
+use super::bm3d::{check, stage, tile_pixels, tile_side, unstage, whole};
+use super::clock::Clock;
+use super::library::Loaded;
+use super::ridge::{self, Rounds};
+use super::{Arg, Gpu, GpuResult, Limits, Runtime, Shape, Stop};
 use crate::bm3d::Plan;
-use crate::device::gpu::clock::Clock;
-use crate::device::gpu::library::Loaded;
-use crate::device::gpu::{Arg, Gpu, GpuResult, Limits, Runtime, Shape, Stop};
 use crate::method::{self, Part, Work};
 use crate::{Error, Result};
 
@@ -27,7 +28,10 @@ pub(crate) struct Sizes {
 }
 
 struct Size {
+    /// BM3D, for itself or as a pilot.
     plan: Plan,
+    /// What goes on from there.
+    rounds: Option<crate::ridge::Plan>,
     region: Region,
     /// Smaller sizes depend on more rows than are filtered.
     held: Held,
@@ -35,8 +39,14 @@ struct Size {
     limits: Vec<f32>,
 }
 
+impl Size {
+    fn geometry(&self) -> Geometry {
+        Geometry::new(&self.plan, self.plan.width, self.plan.height)
+    }
+}
+
 impl Sizes {
-    /// Every size must be filtered by BM3D.
+    /// Every size must be filtered by BM3D or by context ridge.
     pub(crate) fn new(plan: &method::Plan) -> Result<Self> {
         let (front, mut all, mut rest) = (Front::from(plan.front()), Vec::new(), Some(plan.clone()));
         while let Some(plan) = rest {
@@ -45,12 +55,18 @@ impl Sizes {
                 Some((fine, rows, coarse)) => (fine, rows, Some(coarse)),
                 None => (plan, 0..rows, None),
             };
-            let Work::Bm3d(work) = alone.work() else {
-                return Err(Error::Unsupported("all sizes of a picture are filtered by one method".into()));
+            let (work, rounds) = match alone.work() {
+                Work::Bm3d(work) => (work, None),
+                Work::Ridge(rounds) => (ridge::check(rounds)?, Some((**rounds).clone())),
+                _ => {
+                    return Err(Error::Unsupported(
+                        "sizes of a picture are filtered by other methods".into(),
+                    ));
+                }
             };
             check(work, front)?;
             let held = Held { rows, first: filtered.start };
-            all.push(Size { plan: work.clone(), region: whole(work), held, limits });
+            all.push(Size { plan: work.clone(), rounds, region: whole(work), held, limits });
             rest = coarser;
         }
         Ok(Self { all, kept: plan.part().map_or(0..plan.window().height, Part::kept) })
@@ -61,9 +77,9 @@ impl Sizes {
         &self.all[0].plan
     }
 
-    /// Whether there is more than one.
-    pub(crate) fn several(&self) -> bool {
-        self.all.len() > 1
+    /// Whether all there is to do are the passes of BM3D at one size, which tiles go through.
+    pub(crate) fn plain(&self) -> bool {
+        self.all.len() == 1 && self.all[0].rounds.is_none()
     }
 
     /// All samples of the picture.
@@ -73,20 +89,34 @@ impl Sizes {
 
     /// Whether the picture goes through in one tile, where those have this side; 0 is what the memory allows.
     pub(crate) fn in_one(&self, side: usize, limits: &Limits) -> bool {
-        let side = if side == 0 { tile_side(self.plan(), limits) } else { side };
         let Region { x, y } = self.picture();
+        if self.all[0].rounds.is_some() {
+            return x.len() * y.len() <= self.most_pixels(side, limits);
+        }
+        let side = if side == 0 { tile_side(self.plan(), limits) } else { side };
         x.len().max(y.len()) <= side
+    }
+
+    /// Pixels that go through at once.
+    pub(crate) fn most_pixels(&self, side: usize, limits: &Limits) -> usize {
+        let Size { plan, rounds, .. } = &self.all[0];
+        if side > 0 { side * side } else { tile_pixels(plan, rounds.as_ref(), limits) }
     }
 
     /// Launches of match and filter.
     pub(crate) fn launches(&self, limits: &Limits) -> u64 {
-        self.all.iter().map(|size| launches(&size.plan, &size.region, limits)).sum()
+        let of = |size: &Size| {
+            let rounds = size.rounds.as_ref().map_or(0, |plan| ridge::launches(plan, limits));
+            launches(&size.plan, &size.region, limits) + rounds
+        };
+        self.all.iter().map(of).sum()
     }
 }
 
 /// The kernels of all sizes.
 pub(crate) struct SizesKernels<R: Runtime> {
     each: Vec<Arc<Kernels<R>>>,
+    rounds: Vec<Option<Arc<ridge::Kernels<R>>>>,
     /// From each size to the next, and back.
     between: Vec<Arc<Loaded<R>>>,
 }
@@ -100,16 +130,23 @@ impl<R: Runtime> Gpu<R> {
         halves: bool,
         front: Front,
     ) -> GpuResult<SizesKernels<R>> {
-        let (mut each, mut between, mut formats) = (Vec::new(), Vec::new(), formats);
+        let (mut each, mut rounds, mut between, mut formats) = (Vec::new(), Vec::new(), Vec::new(), formats);
         for (i, size) in sizes.all.iter().enumerate() {
             // Means of samples are as good as halves as these are.
-            each.push(self.kernels(&size.plan, formats, halves, front.color)?);
+            let kernels = self.kernels(&size.plan, formats, halves, front.color)?;
+            let own = size.rounds.as_ref().map(|plan| {
+                let key = ridge::KernelsKey::new(plan, formats, kernels.planes, front.color);
+                let new = || ridge::Kernels::new(&*self.runtime, &self.library, &key);
+                self.bm3d.rounds.get(key.clone(), new)
+            });
+            each.push(kernels);
+            rounds.push(own.transpose()?);
             if i + 1 < sizes.all.len() {
                 between.push(self.library.get(&*self.runtime, program::sizes(formats.0), 0, None)?);
             }
             formats = (Format::F32, Format::F32);
         }
-        Ok(SizesKernels { each, between })
+        Ok(SizesKernels { each, rounds, between })
     }
 }
 
@@ -130,10 +167,24 @@ impl<R: Runtime> PictureRun<'_, R> {
         TileRun { held: *held, ..TileRun::new(self.runtime, kernels, plan, region, place, self.front) }
     }
 
+    /// The rounds of a size, if it has any.
+    fn rounds(&mut self, i: usize) -> Option<Rounds<'_, R>> {
+        let (size, runtime) = (&self.sizes.all[i], self.runtime);
+        let (plan, kernels) = (size.rounds.as_ref()?, self.kernels.rounds[i].as_deref()?);
+        let (geometry, centre) = (size.geometry(), self.kernels.each[i].planes.centre());
+        Some(Rounds { runtime, kernels, plan, geometry, centre, place: self.slot.size(i) })
+    }
+
     /// Takes the memory that is needed, so that running out of it comes before any work.
     pub(crate) fn allocate(&mut self, from: Format, to: Format) -> GpuResult<()> {
-        self.size(0).allocate(from.bytes().max(to.bytes()))?;
-        (1..self.sizes.all.len()).try_for_each(|i| self.size(i).allocate(Format::F32.bytes()))
+        for i in 0..self.sizes.all.len() {
+            let bytes = if i == 0 { from.bytes().max(to.bytes()) } else { Format::F32.bytes() };
+            self.size(i).allocate(bytes)?;
+            if let Some(mut rounds) = self.rounds(i) {
+                rounds.allocate()?;
+            }
+        }
+        Ok(())
     }
 
     /// Copies the samples where the device takes them from.
@@ -151,11 +202,11 @@ impl<R: Runtime> PictureRun<'_, R> {
         steps: &mut Steps<'_>,
     ) -> Result<(), Stop> {
         self.size(0).ingest(from, clock)?;
-        if self.sizes.several() {
+        if self.sizes.plain() {
+            self.size(0).passes(0, Results::Samples, clock, steps)?;
+        } else {
             self.channels(clock, steps)?;
             self.size(0).make_samples(clock)?;
-        } else {
-            self.size(0).passes(0, Results::Samples, clock, steps)?;
         }
         Ok(self.size(0).download(to, clock)?)
     }
@@ -169,13 +220,25 @@ impl<R: Runtime> PictureRun<'_, R> {
             self.size(i + 1).make_channels(clock)?;
         }
         for i in 0..=smallest {
-            self.size(i).channels(clock, steps)?;
+            self.filter(i, clock, steps)?;
         }
         for i in (0..smallest).rev() {
             self.merge(i)?;
             clock.lap(self.runtime, &self.slot.queue, "merge")?;
         }
         Ok(())
+    }
+
+    /// The filtered channels of a size alone.
+    fn filter(&mut self, i: usize, clock: &mut Clock<R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
+        let Some(kernels) = &self.kernels.rounds[i] else { return self.size(i).channels(clock, steps) };
+        if let Some(ingest) = &kernels.ingest {
+            self.size(i).keep_floats(ingest)?;
+            clock.lap(self.runtime, &self.slot.queue, "ingest")?;
+        }
+        self.size(i).channels(&mut Clock::off(), steps)?;
+        clock.lap(self.runtime, &self.slot.queue, "pilot")?;
+        self.rounds(i).map_or(Ok(()), |mut rounds| rounds.run(clock, steps))
     }
 
     /// Samples of the size after this one.
@@ -214,8 +277,7 @@ impl<R: Runtime> PictureRun<'_, R> {
     /// Hands the results out, once the queue is finished.
     pub(crate) fn unstage(&mut self, to: &mut Sink<'_>) -> GpuResult<()> {
         let (picture, kept) = (self.sizes.picture(), self.sizes.kept.clone());
-        let kept =
-            Region { y: if self.sizes.several() { kept } else { picture.y.clone() }, ..picture.clone() };
+        let kept = Region { y: if self.sizes.plain() { picture.y.clone() } else { kept }, ..picture.clone() };
         unstage(&mut self.size(0), &picture, &kept, to)
     }
 }
@@ -238,8 +300,7 @@ pub(super) struct Merge {
 
 impl Merge {
     fn new(large: &Size, small: &Size) -> Self {
-        let geometry = |size: &Size| Geometry::new(&size.plan, size.plan.width, size.plan.height);
-        let (fine, coarse) = (geometry(large), geometry(small));
+        let (fine, coarse) = (large.geometry(), small.geometry());
         let start = (large.held.first / 2).max(small.held.first);
         let end = ((large.held.first + fine.height) / 2).min(small.held.first + coarse.height);
         let first = (2 * start - large.held.first, start - small.held.first);

@@ -1,18 +1,21 @@
-//! BM3D at work on the frames of a video. A frame is started when it comes: while it is copied in, others are filtered
+//! BM3D, or context ridge, at work on the frames of a video. A frame is started when it comes: while it is copied in, others are filtered
 //! and copied out, each in a slot of its own.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use super::pass::{Front, Steps};
+use super::bm3d::pass::{Front, Steps};
+use super::bm3d::slot::{Slot, Taken};
+use super::bm3d::source::{Source, samples_sink, samples_source, stored_as};
+use super::clock::Clock;
 use super::sizes::{PictureRun, Sizes, SizesKernels};
-use super::slot::{Slot, Taken};
-use super::source::{Source, samples_sink, samples_source, stored_as};
+use super::{Gpu, GpuError, Runtime, Stop};
 use crate::device::front::{self, Takes};
-use crate::device::gpu::clock::Clock;
-use crate::device::gpu::{Gpu, GpuError, Runtime, Stop};
 use crate::device::singly::Kept;
-use crate::device::{DeviceSamples, Input, SampleFormat, Samples, SamplesMut, Sequence, nothing_left};
-use crate::method::{Plan, Window};
+use crate::device::{
+    DeviceSamples, Input, LEAST_TILE, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence, nothing_left,
+};
+use crate::method::{Plan, Window, Work};
 use crate::{Control, Error, Result};
 
 /// Frames in, frames out.
@@ -47,7 +50,7 @@ struct Started<R: Runtime> {
 }
 
 impl<R: Runtime> Frames<R> {
-    /// Of a plan whose work is BM3D, and of whose front nothing is left but colours.
+    /// Of a plan whose work is BM3D or context ridge, and of whose front nothing is left but colours.
     pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan) -> Result<Self> {
         let (sizes, front, window) = (Sizes::new(plan)?, plan.front().into(), plan.window());
         let (gpu, plan) = (gpu.clone(), plan.clone());
@@ -119,6 +122,39 @@ impl<R: Runtime> Frames<R> {
                 Err(stop)
             }
         }
+    }
+
+    /// A frame part by part, each with as many rows as go through at once.
+    fn in_parts(&self, from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        let (width, halo) = (self.window.width, self.plan.halo());
+        let limits = self.gpu.runtime.limits();
+        // Half of what is said to fit: others may have some of the memory.
+        let rows = self.sizes.most_pixels(self.gpu.tile, limits) / 2 / width;
+        let rows = rows.saturating_sub(2 * halo).max(LEAST_TILE);
+        let parts = self.plan.cut(self.window.height.div_ceil(rows), halo);
+        if self.plan.part().is_some() || parts.len() < 2 {
+            let bytes = (width * self.window.height * 4) as u64;
+            return Err(Error::DeviceMemory { device: self.gpu.runtime.name().to_owned(), bytes });
+        }
+        for (i, part) in parts.iter().enumerate() {
+            let samples = |rows: Range<usize>| rows.start * width..rows.end * width;
+            let given: Vec<Samples<'_>> = from.iter().map(|p| p.part(samples(part.read()))).collect();
+            let n = part.read().len() * width;
+            let mut out: Vec<SampleBuffer> = to.iter().map(|p| SampleBuffer::new(p.format(), n)).collect();
+            let mut results: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
+            let frames = Self::new(&self.gpu, &self.plan.of(part))?;
+            let stored = stored_as(&given, self.front);
+            let source = samples_source(&given, stored, width, self.front);
+            let control = control.sections(i..i + 1, parts.len());
+            if !frames.whole(&source, &mut results, &control).map_err(|stop| self.gpu.stopped(stop))? {
+                let bytes = (n * 4) as u64;
+                return Err(Error::DeviceMemory { device: self.gpu.runtime.name().to_owned(), bytes });
+            }
+            for (to, from) in to.iter_mut().zip(&out) {
+                to.copy(samples(part.write()).start, from.view().part(samples(part.kept())));
+            }
+        }
+        Ok(())
     }
 
     fn keep(&mut self, frame: &Input<'_>) -> Kept {
@@ -197,12 +233,16 @@ impl<R: Runtime> Sequence for Frames<R> {
         let (width, front) = (self.window.width, self.front);
         let source = samples_source(&from, stored_as(&from, front), width, front);
         in_one_format(to, front.white, |to| {
-            if self.sizes.several() {
-                // Tiles have one size: where memory is short, the sizes come one after the other.
-                if self.whole(&source, to, control).map_err(|stop| self.gpu.stopped(stop))? {
+            if !self.sizes.plain() {
+                if self.in_one() && self.whole(&source, to, control).map_err(|stop| self.gpu.stopped(stop))? {
                     return Ok(());
                 }
-                return self.gpu.opened(&self.plan, Takes::Colors)?.frame(frame, to, control);
+                // Where memory is short, rounds go over parts of the picture, and of BM3D, whose tiles have one size, the
+                // sizes come one after the other.
+                return match self.plan.work() {
+                    Work::Ridge(_) => self.in_parts(&from, to, control),
+                    _ => self.gpu.opened(&self.plan, Takes::Colors)?.frame(frame, to, control),
+                };
             }
             let format = to.first().map_or(SampleFormat::F32, SamplesMut::format);
             let mut sink = samples_sink(to, format.into(), width);
@@ -211,7 +251,7 @@ impl<R: Runtime> Sequence for Frames<R> {
     }
 
     fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
-        if self.sizes.several() {
+        if !self.sizes.plain() {
             return Err(front::host_only());
         }
         self.gpu.run_lent(self.sizes.plan(), from, to, self.front, control)

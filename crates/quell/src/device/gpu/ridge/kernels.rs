@@ -1,0 +1,98 @@
+//! Which kernels carry out the rounds of a plan on a device: the one place where that is decided. Kernels for tensor cores
+//! are to be chosen here, in [`Matching::new`] and [`Regression::new`], where a device and a plan allow it.
+
+use std::sync::Arc;
+
+use super::program::{self, GroupShape};
+use super::search;
+use crate::ColorMode;
+use crate::device::gpu::bm3d::kernels::{general_matching, joined};
+use crate::device::gpu::bm3d::program::{self as bm3d, Format, MatchShape, PlaneFormat};
+use crate::device::gpu::library::{Library, Loaded};
+use crate::device::gpu::{GpuError, GpuResult, Runtime};
+use crate::method::group::Search;
+use crate::ridge::{GroupSize, Plan};
+
+/// The kernels of a plan.
+pub(crate) struct Kernels<R: Runtime> {
+    /// Noisy channels as floats, where the pilot has them as halves.
+    pub(crate) ingest: Option<Arc<Loaded<R>>>,
+    pub(super) planes: Arc<Loaded<R>>,
+    pub(super) norms: Arc<Loaded<R>>,
+    pub(super) matching: Matching<R>,
+    pub(super) regression: Regression<R>,
+}
+
+/// Who groups.
+pub(super) struct Matching<R: Runtime> {
+    pub(super) loaded: Arc<Loaded<R>>,
+    pub(super) shape: MatchShape,
+}
+
+impl<R: Runtime> Matching<R> {
+    fn new(runtime: &R, library: &Library<R>, search: &Search, size: GroupSize) -> GpuResult<Self> {
+        let (loaded, shape) = general_matching(runtime, library, search, false, Some(size))?;
+        Ok(Self { loaded, shape })
+    }
+}
+
+/// Who filters groups.
+pub(super) struct Regression<R: Runtime> {
+    pub(super) loaded: Arc<Loaded<R>>,
+    pub(super) shape: GroupShape,
+}
+
+impl<R: Runtime> Regression<R> {
+    fn new(runtime: &R, library: &Library<R>, search: &Search) -> GpuResult<Self> {
+        let shape = GroupShape::new(search, runtime.limits()).ok_or_else(|| {
+            let reason = format!("a search window of {} does not fit", 2 * search.radius + 1);
+            GpuError::Driver { call: "local memory", reason }
+        })?;
+        Ok(Self { loaded: library.get(runtime, program::group(search, shape), 0, None)?, shape })
+    }
+}
+
+/// What the kernels of a plan depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KernelsKey {
+    search: Search,
+    size: GroupSize,
+    formats: (Format, Format),
+    /// Of the pilot's planes.
+    planes: PlaneFormat,
+    color: Option<ColorMode>,
+}
+
+impl KernelsKey {
+    /// For samples of these formats, whose pilot has them in such planes.
+    pub(crate) fn new(
+        plan: &Plan,
+        formats: (Format, Format),
+        planes: PlaneFormat,
+        color: Option<ColorMode>,
+    ) -> Self {
+        Self { search: search(plan, 0).clone(), size: plan.size, formats, planes, color }
+    }
+}
+
+impl<R: Runtime> Kernels<R> {
+    /// Builds what is not built yet.
+    pub(crate) fn new(runtime: &R, library: &Library<R>, key: &KernelsKey) -> GpuResult<Self> {
+        let get = |p| library.get(runtime, p, 0, None);
+        let KernelsKey { search, size, formats, .. } = key;
+        let ingest = (key.planes != PlaneFormat::Float).then(|| match key.color {
+            Some(mode) => bm3d::color(*formats, PlaneFormat::Float, mode),
+            None => bm3d::ingest(formats.0, PlaneFormat::Float),
+        });
+        std::thread::scope(|threads| {
+            let matching = threads.spawn(|| Matching::new(runtime, library, search, *size));
+            let regression = threads.spawn(|| Regression::new(runtime, library, search));
+            let others = threads.spawn(|| -> GpuResult<_> {
+                Ok((ingest.map(get).transpose()?, get(program::planes())?, get(bm3d::norms(search.patch))?))
+            });
+            let (matching, regression) = (joined(matching), joined(regression));
+            let (ingest, planes, norms) = joined(others)?;
+            Ok(Self { ingest, planes, norms, matching: matching?, regression: regression? })
+        })
+    }
+}

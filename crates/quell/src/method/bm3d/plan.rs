@@ -31,6 +31,17 @@ pub enum Shrink {
         /// Factor on the noise variance.
         mu2: f32,
     },
+    /// No coefficients: noisy patches are regressed on themselves, all matches of a group (NL-Ridge, step 1, by Stein's
+    /// estimate of the risk). For a group `Y` of `k` patches of `n` pixels, a row each, without its mean `ym`:
+    ///
+    /// ```text
+    /// B  = I - (1 + alpha^2) n sigma^2 (Yc Yc' + alpha^2 n sigma^2 I)^-1
+    /// Xh = ym + B Yc,   weight of patch i: 1 / max(|row i of B|^2 + (1 - 1/alpha^4) / k, 1/k)
+    /// ```
+    Regress {
+        /// How noisy the patches count that are regressed on, in units of sigma.
+        alpha: f32,
+    },
 }
 
 /// One pass, resolved.
@@ -101,6 +112,7 @@ impl PassPlan {
         match &mut self.shrink {
             Shrink::Hard { lambda } => *lambda *= 1.0 + LAMBDA_RISE * uneven * uneven,
             Shrink::Wiener { mu2 } => *mu2 *= 1.0 + MU2_RISE * uneven.min(MU2_MOST),
+            Shrink::Regress { .. } => {}
         }
     }
 

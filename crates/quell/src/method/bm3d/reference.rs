@@ -2,6 +2,7 @@
 
 use super::{PassPlan, Plan, Shrink, Spectrum, Weight, grid};
 pub use crate::method::group::Guide;
+use crate::ridge::reference::regress_on_itself;
 use crate::transform::{Matrix, Transform};
 use crate::{Plane, PlaneView};
 
@@ -36,16 +37,26 @@ pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<
     let mut denominator = numerator.clone();
     for &y in &grid(h, n, plan.step) {
         for &x in &grid(w, n, plan.step) {
-            let group: Vec<(usize, usize)> = guide
-                .group(x, y)
+            let matches = match plan.shrink {
+                Shrink::Regress { .. } => guide.matches(x, y),
+                _ => guide.group(x, y),
+            };
+            let group: Vec<(usize, usize)> = matches
                 .iter()
                 .map(|m| (x.wrapping_add_signed(m.dx as isize), y.wrapping_add_signed(m.dy as isize)))
                 .collect();
             for c in 0..noisy.len() {
                 let stack = extract(&noisy[c], &group, n);
                 let pilot = basic.map(|b| extract(&b[c], &group, n));
-                let (estimate, weight) = filter.apply(&group, stack, pilot, plan.sigma[c].into());
-                for (patch, &(px, py)) in estimate.iter().zip(&group) {
+                let sigma = f64::from(plan.sigma[c]);
+                let (estimate, weights) = match plan.shrink {
+                    Shrink::Regress { alpha } => regress_on_itself(&stack, sigma, alpha.into()),
+                    _ => {
+                        let (estimate, weight) = filter.apply(&group, stack, pilot, sigma);
+                        (estimate, vec![weight; group.len()])
+                    }
+                };
+                for ((patch, &(px, py)), weight) in estimate.iter().zip(&group).zip(weights) {
                     for (i, v) in patch.iter().enumerate() {
                         let k = weight * kaiser[i / n] * kaiser[i % n];
                         let at = (py + i / n) * w + px + i % n;
@@ -160,6 +171,7 @@ impl GroupFilter {
                 }
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
+            (Shrink::Regress { .. }, _) => unreachable!("has no coefficients"),
         }
         if let Some(mean) = mean {
             z[0][0] = mean;

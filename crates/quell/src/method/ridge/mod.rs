@@ -11,5 +11,5 @@ pub mod reference;
 pub(crate) mod resolve;
 
 pub use params::{PARAMETERS, Params, PilotKind, PilotParams};
-pub use plan::{GroupSize, Pilot, Plan, Round, SelfPilot};
+pub use plan::{GroupSize, Plan, Round};
 pub use profile::Profile;

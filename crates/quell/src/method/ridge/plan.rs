@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::{Params, PilotKind};
+use crate::bm3d::{PassPlan, Shrink, Weight};
 use crate::method::group::{MAX_SSD, Match, MatchingPlane, Search};
+use crate::transform::Transform;
 use crate::{Error, Result, bm3d};
 
 /// What a device is to compute, on channels of the 0..255 scale.
@@ -32,8 +34,8 @@ pub struct Plan {
     pub height: usize,
     /// Noise deviation of each channel. Patches are grouped on channel 0.
     pub sigma: Vec<f32>,
-    /// What makes the first estimate.
-    pub pilot: Pilot,
+    /// What makes the first estimate: BM3D, or one pass that regresses noisy patches on themselves.
+    pub pilot: Box<bm3d::Plan>,
     /// Side of a patch.
     pub patch: usize,
     /// Pixels around a patch that are compared as well.
@@ -48,31 +50,6 @@ pub struct Plan {
     pub center: bool,
     /// The rounds in order.
     pub rounds: Vec<Round>,
-}
-
-/// What makes the first estimate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Pilot {
-    /// BM3D.
-    Bm3d(Box<bm3d::Plan>),
-    /// A regression of noisy patches on themselves.
-    Ridge(SelfPilot),
-}
-
-/// A regression of noisy patches on themselves (NL-Ridge, step 1, by Stein's estimate of the risk): for a group `Y` of `k`
-/// patches of `n` pixels, a row each, without its mean `ym`:
-///
-/// ```text
-/// B  = I - (1 + alpha^2) n sigma^2 (Yc Yc' + alpha^2 n sigma^2 I)^-1
-/// Xh = ym + B Yc,   weight of patch i: 1 / max(|row i of B|^2 + (1 - 1/alpha^4) / k, 1/k)
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SelfPilot {
-    /// How patches are found.
-    pub search: Search,
-    /// How noisy the patches count that are regressed on.
-    pub alpha: f32,
 }
 
 /// One round.
@@ -130,7 +107,7 @@ impl Plan {
         if let Some(s) = sigma.iter().find(|s| !(s.is_finite() && **s > 0.0)) {
             return Err(Error::parameter("sigma", s, "must be a positive number"));
         }
-        let patch = params.patch.max(params.pilot.patch * usize::from(params.pilot.kind == PilotKind::Ridge));
+        let patch = params.patch;
         if width.min(height) < patch {
             return Err(Error::Shape(format!(
                 "a picture of {width} x {height} pixels is smaller than a patch of {patch} x {patch}"
@@ -157,13 +134,7 @@ impl Plan {
         let tails = 3.5 * self.sigma.iter().copied().fold(1.0, f32::max);
         let cover = |search: &mut Search| search.matching = search.matching.covering(low, high, tails);
         self.rounds.iter_mut().filter_map(|r| r.search.as_mut()).for_each(cover);
-        self.pilot = match self.pilot {
-            Pilot::Bm3d(plan) => Pilot::Bm3d(Box::new(plan.for_range(low, high))),
-            Pilot::Ridge(mut own) => {
-                cover(&mut own.search);
-                Pilot::Ridge(own)
-            }
-        };
+        self.pilot = Box::new(self.pilot.for_range(low, high));
         self
     }
 
@@ -184,11 +155,7 @@ impl Plan {
     /// two rounds. What lies further away comes in by way of averages of averages.
     pub fn halo(&self) -> usize {
         let round = self.rounds.iter().filter_map(|r| r.search.as_ref()).map(reach).max().unwrap_or(0);
-        let pilot = match &self.pilot {
-            Pilot::Bm3d(plan) => plan.halo(),
-            Pilot::Ridge(own) => reach(&own.search),
-        };
-        pilot + 2 * round
+        self.pilot.halo() + 2 * round
     }
 }
 
@@ -213,7 +180,7 @@ fn search(side: usize, step: usize, window: usize, group: usize, sigma: f32, lea
     }
 }
 
-fn pilot(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Pilot> {
+fn pilot(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<Box<bm3d::Plan>> {
     let own = &params.pilot;
     let profile = match own.kind {
         PilotKind::Fast => bm3d::Profile::Fast,
@@ -221,13 +188,37 @@ fn pilot(params: &Params, width: usize, height: usize, sigma: &[f32]) -> Result<
         PilotKind::Normal => bm3d::Profile::Normal,
         PilotKind::High => bm3d::Profile::High,
         PilotKind::Ridge => {
-            let search = search(own.patch, own.step, own.window, own.group, sigma[0], 4000.0);
-            return Ok(Pilot::Ridge(SelfPilot { search, alpha: own.alpha }));
+            // In small pictures so are the patches.
+            let patch = own.patch.min(width).min(height);
+            let search = search(patch, own.step.min(patch), own.window, own.group, sigma[0], 4000.0);
+            let passes = vec![regression(search, own.alpha, sigma)];
+            return Ok(Box::new(bm3d::Plan { width, height, passes }));
         }
     };
     let of = if sigma.len() == 1 { bm3d::Profile::params } else { bm3d::Profile::color_params };
-    let plan = bm3d::Plan::new(&of(profile, sigma[0]), width, height, sigma)?;
-    Ok(Pilot::Bm3d(Box::new(plan)))
+    Ok(Box::new(bm3d::Plan::new(&of(profile, sigma[0]), width, height, sigma)?))
+}
+
+/// A pass that regresses patches on themselves.
+fn regression(search: Search, alpha: f32, sigma: &[f32]) -> PassPlan {
+    PassPlan {
+        patch: search.patch,
+        step: search.step,
+        radius: search.radius,
+        group: search.group,
+        max_ssd: search.max_ssd,
+        matching: search.matching,
+        prefilter: search.prefilter,
+        // There are no coefficients.
+        transform: Transform::Dct,
+        stack: Transform::Haar,
+        exact: false,
+        weight: Weight::Variance,
+        shrink: Shrink::Regress { alpha },
+        kaiser: vec![1.0; search.patch],
+        sigma: sigma.to_vec(),
+        spectrum: None,
+    }
 }
 
 /// Round `m`, counted from 0.

@@ -79,7 +79,7 @@ impl Profile {
         // Strong noise wants more patches.
         let most = if sigma > 40.0 { 96 } else { 64 };
         // Strong noise hides what is alike from the noisy patches themselves.
-        let trust = (sigma / 80.0).clamp(0.1, 0.7);
+        let trust = if sigma.is_finite() { (sigma / 80.0).clamp(0.1, 0.7) } else { 0.7 };
         let normal = own(4, 2, 2, 0.65, 0.6, most, 39, 3);
         // One grouping, of as many patches as there are, without surroundings.
         let plain = |patch, group, window, step| Params {

@@ -1,7 +1,7 @@
 //! Context ridge in plain `f64`, to be read beside the formulas of [`Plan`]. Slow; every fast path is tested against it.
 
-use super::{Pilot, Plan, SelfPilot};
-use crate::method::group::{Guide, Search};
+use super::Plan;
+use crate::method::group::Guide;
 use crate::{Plane, PlaneView, bm3d};
 
 /// The places of the patches of a group, columns and rows.
@@ -23,10 +23,7 @@ pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
 
 /// The first estimate of every channel.
 pub fn pilot(plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
-    match &plan.pilot {
-        Pilot::Bm3d(plan) => bm3d::reference::run(plan, noisy).last,
-        Pilot::Ridge(own) => self_pilot(own, noisy, &plan.sigma),
-    }
+    bm3d::reference::run(&plan.pilot, noisy).last
 }
 
 /// The groups of a round, by rows and columns of its grid, where patches are grouped anew.
@@ -34,7 +31,17 @@ pub fn groups(plan: &Plan, index: usize, x: &PlaneView<'_>, z: &PlaneView<'_>) -
     let round = &plan.rounds[index];
     let search = round.search.as_ref()?;
     let guide = guide(x, z, round.blend, plan.margin);
-    Some(grouped(search, &guide.view(), |matches| plan.size.cut(matches)))
+    let all = Guide::new(search.clone(), &guide.view());
+    let xs = search.grid(guide.width());
+    let places = search.grid(guide.height()).into_iter().flat_map(|y| xs.iter().map(move |&x| (x, y)));
+    let group = |(x, y): (usize, usize)| {
+        let mut matches = all.matches(x, y);
+        plan.size.cut(&mut matches);
+        let there =
+            |m: &bm3d::Match| (x.wrapping_add_signed(m.dx as isize), y.wrapping_add_signed(m.dy as isize));
+        matches.iter().map(there).collect()
+    };
+    Some(places.map(group).collect())
 }
 
 /// What is compared: `z + blend (x - z)`, with its border repeated `margin` times.
@@ -51,20 +58,6 @@ pub fn guide(x: &PlaneView<'_>, z: &PlaneView<'_>, blend: f32, margin: usize) ->
         }
     }
     out
-}
-
-fn grouped(search: &Search, guide: &PlaneView<'_>, cut: impl Fn(&mut Vec<bm3d::Match>)) -> Vec<Group> {
-    let all = Guide::new(search.clone(), guide);
-    let xs = search.grid(guide.width());
-    let places = search.grid(guide.height()).into_iter().flat_map(|y| xs.iter().map(move |&x| (x, y)));
-    let group = |(x, y): (usize, usize)| {
-        let mut matches = all.matches(x, y);
-        cut(&mut matches);
-        let there =
-            |m: &bm3d::Match| (x.wrapping_add_signed(m.dx as isize), y.wrapping_add_signed(m.dy as isize));
-        matches.iter().map(there).collect()
-    };
-    places.map(group).collect()
 }
 
 /// One round over all groups: the next `x` and `z` of every channel.
@@ -182,39 +175,27 @@ fn invert(a: &mut [Vec<f64>]) {
     }
 }
 
-/// The regression of noisy patches on themselves.
-fn self_pilot(own: &SelfPilot, noisy: &[PlaneView<'_>], sigma: &[f32]) -> Vec<Plane> {
-    let (w, h, n) = (noisy[0].width(), noisy[0].height(), own.search.patch);
-    let groups = grouped(&own.search, &noisy[0], |_| ());
-    let alpha2 = f64::from(own.alpha).powi(2);
-    let channel = |(y, &sigma): (&PlaneView<'_>, &f32)| {
-        let noise = (n * n) as f64 * f64::from(sigma).powi(2);
-        let mut sums = vec![[0.0; 2]; w * h];
-        for group in &groups {
-            let k = group.len();
-            let rows = bm3d::reference::extract(y, group, n);
-            let means = mean(&rows);
-            let rows = less(&rows, &means);
-            let dot = |i: usize, j: usize| rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum::<f64>();
-            let mut b: Vec<Vec<f64>> = (0..k).map(|i| (0..k).map(|j| dot(i, j)).collect()).collect();
-            (0..k).for_each(|i| b[i][i] += alpha2 * noise);
-            invert(&mut b);
-            for (i, row) in b.iter_mut().enumerate() {
-                row.iter_mut().for_each(|v| *v *= -(1.0 + alpha2) * noise);
-                row[i] += 1.0;
-            }
-            for (row, &(px, py)) in b.iter().zip(group) {
-                let norm = row.iter().map(|v| v * v).sum::<f64>() + (1.0 - 1.0 / alpha2.powi(2)) / k as f64;
-                let weight = 1.0 / norm.max(1.0 / k as f64);
-                for (i, v) in row_times(row, &rows).iter().enumerate() {
-                    let [numerator, denominator] = &mut sums[(py + i / n) * w + px + i % n];
-                    *numerator += weight * (v + means[i]);
-                    *denominator += weight;
-                }
-            }
-        }
-        let data = sums.iter().map(|[a, b]| (a / b) as f32).collect();
-        Plane::from_vec(w, h, data).unwrap_or_else(|_| unreachable!("same size as the input"))
+/// The regression of noisy patches on themselves: estimates, and the weight of each.
+pub(in crate::method) fn regress_on_itself(
+    noisy: &[Vec<f64>],
+    sigma: f64,
+    alpha: f64,
+) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let (k, means) = (noisy.len(), mean(noisy));
+    let (rows, alpha2) = (less(noisy, &means), alpha * alpha);
+    let noise = means.len() as f64 * sigma * sigma;
+    let dot = |i: usize, j: usize| rows[i].iter().zip(&rows[j]).map(|(a, b)| a * b).sum::<f64>();
+    let mut b: Vec<Vec<f64>> = (0..k).map(|i| (0..k).map(|j| dot(i, j)).collect()).collect();
+    (0..k).for_each(|i| b[i][i] += alpha2 * noise);
+    invert(&mut b);
+    for (i, row) in b.iter_mut().enumerate() {
+        row.iter_mut().for_each(|v| *v *= -(1.0 + alpha2) * noise);
+        row[i] += 1.0;
+    }
+    let one = |row: &Vec<f64>| {
+        let norm = row.iter().map(|v| v * v).sum::<f64>() + (1.0 - 1.0 / alpha2.powi(2)) / k as f64;
+        let estimate = row_times(row, &rows).iter().zip(&means).map(|(v, m)| v + m).collect();
+        (estimate, 1.0 / norm.max(1.0 / k as f64))
     };
-    noisy.iter().zip(sigma).map(channel).collect()
+    b.iter().map(one).unzip()
 }

@@ -51,11 +51,7 @@ impl Planned for Plan {
     /// All grids have a row there.
     fn row_grid(&self) -> usize {
         let steps = self.rounds.iter().filter_map(|r| r.search.as_ref()).map(|s| s.step);
-        let pilot = match &self.pilot {
-            super::Pilot::Bm3d(plan) => Planned::row_grid(&**plan),
-            super::Pilot::Ridge(own) => own.search.step,
-        };
-        steps.fold(pilot, lcm)
+        steps.fold(Planned::row_grid(&*self.pilot), lcm)
     }
 
     fn unit_rows(&self) -> usize {
@@ -72,8 +68,6 @@ impl Planned for Plan {
 
     fn set_height(&mut self, rows: usize) {
         self.height = rows;
-        if let super::Pilot::Bm3d(plan) = &mut self.pilot {
-            plan.set_height(rows);
-        }
+        self.pilot.set_height(rows);
     }
 }

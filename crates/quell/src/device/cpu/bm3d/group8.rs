@@ -34,6 +34,7 @@ impl Constants {
         let factor = match pass.shrink {
             Shrink::Hard { lambda } => lambda * lambda,
             Shrink::Wiener { mu2 } => mu2,
+            Shrink::Regress { .. } => unreachable!("has no coefficients"),
         };
         Self {
             hard: matches!(pass.shrink, Shrink::Hard { .. }),

@@ -5,6 +5,7 @@ mod general;
 mod group8;
 mod half;
 mod patch8;
+mod regress;
 mod variance;
 
 use std::ops::Range;
@@ -17,7 +18,7 @@ use super::pool::Pool;
 use super::schedule::{Part, in_order};
 use super::simd::dispatch;
 use super::{Cpu, Level};
-use crate::bm3d::{Match, PassPlan, Plan};
+use crate::bm3d::{Match, PassPlan, Plan, Shrink};
 use crate::memory::check_planes;
 use crate::{Control, Error, Plane, PlaneView, Result};
 
@@ -35,6 +36,7 @@ struct Scratch {
     groups: Groups,
     filter: filter8::Scratch,
     general: general::Scratch,
+    regress: regress::Scratch,
 }
 
 /// Runs the plan on the channels of a picture, tile by tile; or on some of its rows, with those around them that are
@@ -198,7 +200,7 @@ fn estimate(
     out: &mut Sums,
 ) {
     let guide = basic.map_or(noisy[0], |b| b[0]);
-    let Scratch { matching, groups, filter, general } = scratch;
+    let Scratch { matching, groups, filter, general, regress } = scratch;
     dispatch(level, MatchUnit { search: &pass.search(), unit, guide, scratch: matching, groups });
     out.reset(2 * noisy.len(), unit.region.width() * unit.region.height());
     for ((c, &noisy), sums) in noisy.iter().enumerate().zip(out.0.chunks_exact_mut(2)) {
@@ -214,7 +216,9 @@ fn estimate(
             numerator,
             denominator,
         };
-        if filter8::supports(pass) {
+        if let Shrink::Regress { alpha } = pass.shrink {
+            dispatch(level, regress::Regress { job, alpha, scratch: &mut *regress });
+        } else if filter8::supports(pass) {
             dispatch(level, job);
         } else {
             dispatch(level, general::FilterAny { job, scratch: &mut *general });

@@ -113,3 +113,20 @@ impl Strip<'_> {
 fn sum(to: &mut [f32], from: &[f32]) {
     to.iter_mut().zip(from).for_each(|(t, f)| *t += f);
 }
+
+/// From the corners of patches to all of their pixels: sums over `n` x `n` pixels up and to the left.
+pub(in crate::device::cpu) fn spread(corners: &mut [f32], width: usize, n: usize) {
+    let mut line = vec![0.0; width];
+    for row in corners.chunks_exact_mut(width) {
+        line.copy_from_slice(row);
+        for shift in 1..n.min(width) {
+            row[shift..].iter_mut().zip(&line).for_each(|(to, from)| *to += from);
+        }
+    }
+    for y in (1..corners.len() / width).rev() {
+        let (above, row) = corners.split_at_mut(y * width);
+        for up in above.chunks_exact(width).rev().take(n - 1) {
+            row[..width].iter_mut().zip(up).for_each(|(to, from)| *to += from);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 
 pub(super) mod aggregate;
 pub(super) mod matching;
+pub(super) mod matrix;
 mod scan;
 mod select;
 pub(super) mod unit;

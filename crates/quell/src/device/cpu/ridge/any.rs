@@ -1,7 +1,7 @@
 //! The regression of groups of patches of any size, in plain loops: for the profiles that others published.
 
-use super::matrix::{Matrix, invert};
 use super::round::{Job, Weights};
+use crate::device::cpu::group::matrix::{Matrix, invert};
 use crate::device::cpu::simd::{Kernel, Simd};
 
 /// Buffers of one thread.
@@ -41,10 +41,13 @@ fn group(job: &mut Job<'_>, s: &mut Scratch, x: usize, y: usize, numbers: &[u16]
     let Weights { t, ridge } = job.noise(place, numbers);
     let (patch, width) = (job.plan.patch, job.plan.width);
     let offset = |n: u16| job.offsets.of[usize::from(n)];
-    let places = || numbers.iter().map(|&n| place.wrapping_add_signed(offset(n).0 as isize));
+    let places = || {
+        let there = numbers.iter().map(|&n| place.wrapping_add_signed(offset(n).0 as isize));
+        there.map(|at| (at % width, at / width))
+    };
     let [xm, zm] = &mut s.means;
-    s.x.gather(job.x.as_slice(), width, patch, places());
-    s.z.gather(job.z.as_slice(), width, patch, places());
+    s.x.gather(patch, places(), |x, y| &job.x.row(y)[x..x + patch]);
+    s.z.gather(patch, places(), |x, y| &job.z.row(y)[x..x + patch]);
     s.x.mean(xm);
     s.z.mean(zm);
     if job.plan.center {

@@ -3,14 +3,12 @@
 mod any;
 mod group16;
 mod lists;
-mod matrix;
-mod pilot;
 mod round;
 
 use super::pool::Pool;
 use super::{Cpu, bm3d};
 use crate::memory::check_planes;
-use crate::ridge::{Pilot, Plan};
+use crate::ridge::Plan;
 use crate::{Control, Error, Plane, PlaneView, Result};
 use round::Rounds;
 
@@ -31,16 +29,8 @@ pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Con
     // The estimate, what has noise left, both as they become, and the residue.
     check_planes(5 * noisy.len(), w, h)?;
     // Of eight parts of the work, the pilot is three.
-    let x = pilot(cpu, plan, noisy, &control.sections(0..3, 8))?;
+    let x = bm3d::run(cpu, &plan.pilot, None, noisy, &control.sections(0..3, 8))?;
     Rounds::new(cpu, plan, noisy, x).run(&control.sections(3..8, 8))
-}
-
-/// The first estimate.
-fn pilot(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
-    match &plan.pilot {
-        Pilot::Bm3d(plan) => bm3d::run(cpu, plan, None, noisy, control),
-        Pilot::Ridge(own) => pilot::run(cpu, own, noisy, &plan.sigma, control),
-    }
 }
 
 #[cfg(test)]

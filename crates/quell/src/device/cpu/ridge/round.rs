@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::lists::{Lists, Offsets};
 use super::{any, group16};
 use crate::device::cpu::Cpu;
-use crate::device::cpu::group::aggregate::{Sums, strips};
+use crate::device::cpu::group::aggregate::{Sums, spread, strips};
 use crate::device::cpu::group::matching::{self, Groups, MatchUnit, Window};
 use crate::device::cpu::group::unit::{Rect, Source, Unit, units};
 use crate::device::cpu::schedule::{Part, in_order};
@@ -305,21 +305,4 @@ pub(super) fn one(
     rounds.residue = if index > 0 { rounds.residues() } else { Vec::new() };
     rounds.round(round, &grouping, Some(&guide), &Control::new())?;
     Ok((rounds.x, rounds.z))
-}
-
-/// From the corners of patches to all of their pixels: sums over `n` x `n` pixels up and to the left.
-pub(super) fn spread(corners: &mut [f32], width: usize, n: usize) {
-    let mut line = vec![0.0; width];
-    for row in corners.chunks_exact_mut(width) {
-        line.copy_from_slice(row);
-        for shift in 1..n.min(width) {
-            row[shift..].iter_mut().zip(&line).for_each(|(to, from)| *to += from);
-        }
-    }
-    for y in (1..corners.len() / width).rev() {
-        let (above, row) = corners.split_at_mut(y * width);
-        for up in above.chunks_exact(width).rev().take(n - 1) {
-            row[..width].iter_mut().zip(up).for_each(|(to, from)| *to += from);
-        }
-    }
 }

@@ -50,7 +50,9 @@ fn check_rounds(params: &Params, (w, h): (usize, usize), channels: usize, sigma:
     let (mut x, mut z) =
         (reference::pilot(&plan, &noisy), noisy.iter().map(PlaneView::to_plane).collect::<Vec<_>>());
     let all: Vec<Cpu> = levels().map(|level| cpu(Some(level), 2)).collect();
-    for (cpu, pilot) in all.iter().map(|cpu| (cpu, pilot(cpu, &plan, &noisy, &Control::new()).unwrap())) {
+    for (cpu, pilot) in
+        all.iter().map(|cpu| (cpu, bm3d::run(cpu, &plan.pilot, None, &noisy, &Control::new()).unwrap()))
+    {
         let off = worst(&pilot, &x);
         assert!(off < tolerance, "{:?}: the pilot is off by {off}", cpu.level);
     }
@@ -85,6 +87,7 @@ fn tiny_pictures_and_weak_and_strong_noise_are_those_of_the_reference() {
     for size in [(8, 8), (9, 21), (40, 8)] {
         check_rounds(&small(20.0), size, 1, 20.0, 0.01);
     }
+    check_rounds(&Params { rounds: 2, window: 9, ..Profile::High.params(20.0) }, (9, 8), 1, 20.0, 0.01);
     check_rounds(&small(0.1), (40, 30), 1, 0.1, 0.01);
     check_rounds(&small(200.0), (40, 30), 1, 200.0, 0.1);
 }
@@ -118,7 +121,7 @@ fn it_is_better_than_its_pilot() {
     let plan = Plan::new(&Profile::Normal.params(25.0), 200, 150, &[25.0]).unwrap();
     let (cpu, noisy) = (cpu(None, 2), views(noisy.planes()));
     let psnr = |planes: Vec<Plane>| metrics::psnr(&clean, &Frame::new(planes, 255.0).unwrap()).unwrap().all;
-    let first = psnr(pilot(&cpu, &plan, &noisy, &Control::new()).unwrap());
+    let first = psnr(bm3d::run(&cpu, &plan.pilot, None, &noisy, &Control::new()).unwrap());
     let last = psnr(run(&cpu, &plan, &noisy, &Control::new()).unwrap());
     assert!(last > first + 0.3, "{first} dB and then {last}");
 }

@@ -4,14 +4,13 @@
 use std::sync::Arc;
 use std::thread::ScopedJoinHandle;
 
-use super::program::{self, FilterShape, Format, MatchShape, PlaneFormat};
+use super::program::{self, Cut, FilterShape, Format, MatchShape, PlaneFormat};
 use super::tensor::{TensorFilter, TensorMatch};
 use crate::ColorMode;
-use crate::bm3d::{PassPlan, Plan};
+use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::library::{Library, Loaded, upload};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
 use crate::method::group::Search;
-use crate::ridge::GroupSize;
 
 /// The kernels of a plan.
 pub(crate) struct Kernels<R: Runtime> {
@@ -46,7 +45,8 @@ pub(crate) enum Matching<R: Runtime> {
 impl<R: Runtime> Matching<R> {
     fn new(runtime: &R, library: &Library<R>, pass: &PassPlan) -> GpuResult<Self> {
         let limits = runtime.limits();
-        let general = |list| general_matching(runtime, library, &pass.search(), list, None);
+        let cut = if matches!(pass.shrink, Shrink::Regress { .. }) { Cut::All } else { Cut::PowerOfTwo };
+        let general = |list| general_matching(runtime, library, &pass.search(), list, cut);
         match TensorMatch::new(pass, limits) {
             Some(kernel) => {
                 let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
@@ -63,13 +63,13 @@ pub(crate) fn general_matching<R: Runtime>(
     library: &Library<R>,
     search: &Search,
     list: bool,
-    size: Option<GroupSize>,
+    cut: Cut,
 ) -> GpuResult<(Arc<Loaded<R>>, MatchShape)> {
     let shape = MatchShape::new(search, runtime.limits(), list).ok_or_else(|| {
         let reason = format!("a search window of {} does not fit", 2 * search.radius + 1);
         GpuError::Driver { call: "local memory", reason }
     })?;
-    Ok((library.get(runtime, program::matching(search, shape, list, size), 0, None)?, shape))
+    Ok((library.get(runtime, program::matching(search, shape, list, cut), 0, None)?, shape))
 }
 
 /// Who filters.

@@ -364,6 +364,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let strength = match pass.shrink {
             Shrink::Hard { lambda } => (lambda * sigma).powi(2),
             Shrink::Wiener { mu2 } => mu2 * sigma * sigma,
+            Shrink::Regress { .. } => sigma * sigma,
         };
         let mut args = vec![
             Arg::Buffer(noisy),

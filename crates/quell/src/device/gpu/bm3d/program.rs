@@ -20,6 +20,7 @@ const NORMS: &str = include_str!("../../../../kernels/bm3d/norms.cl");
 const MATCH: &str = include_str!("../../../../kernels/bm3d/match.cl");
 const PATCH: &str = include_str!("../../../../kernels/bm3d/patch.cl");
 const FILTER: &str = include_str!("../../../../kernels/bm3d/filter.cl");
+const REGRESS: &str = include_str!("../../../../kernels/ridge/regress.cl");
 const FILTER_ANY: &str = include_str!("../../../../kernels/bm3d/filter_any.cl");
 const FINISH: &str = include_str!("../../../../kernels/bm3d/finish.cl");
 const COLOR: &str = include_str!("../../../../kernels/bm3d/color.cl");
@@ -183,16 +184,31 @@ impl MatchShape {
     }
 }
 
-/// General matching; with `list`, of references that are named in a buffer. Groups are cut to a power of two and there is
-/// room for those of a band, or, with a size, they are cut to that and kept for all of the picture.
-pub(crate) fn matching(search: &Search, shape: MatchShape, list: bool, size: Option<GroupSize>) -> Program {
+/// What becomes of the matches of a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// As many as are a power of two.
+    PowerOfTwo,
+    /// All.
+    All,
+    /// So many; and they are kept for all of the picture, not for a band of it.
+    Size(GroupSize),
+}
+
+/// General matching; with `list`, of references that are named in a buffer.
+pub(crate) fn matching(search: &Search, shape: MatchShape, list: bool, cut: Cut) -> Program {
     let mut p = program("bm3d-match", &[MATCH], &["bm3d_match"]);
     p.define("PATCH", search.patch);
     p.define("STEP", search.step);
     p.define("RADIUS", search.radius);
     p.define("GROUP", search.group);
-    p.define("LEAST", size.map_or(0, |size| size.least));
-    p.define("KEPT", u8::from(size.is_some()));
+    let least = match cut {
+        Cut::PowerOfTwo => 0,
+        Cut::All => search.group,
+        Cut::Size(size) => size.least,
+    };
+    p.define("LEAST", least);
+    p.define("KEPT", u8::from(matches!(cut, Cut::Size(_))));
     p.define("NEIGHBOURS", shape.neighbours);
     p.define("ROWS", shape.rows);
     p.define("BAND", shape.band);
@@ -214,6 +230,9 @@ pub(crate) enum FilterShape {
 impl FilterShape {
     pub(crate) fn new(pass: &PassPlan, limits: &Limits) -> Self {
         let pixels = pass.patch * pass.patch;
+        if matches!(pass.shrink, Shrink::Regress { .. }) {
+            return Self::Group { items: 128 };
+        }
         let fast = matches!(pass.stack, Transform::Haar) || (pass.stack == Transform::Wht && !pass.exact);
         let items = pixels.next_multiple_of(32);
         // As the kernel declares it: the group, its places, partial sums and, for exact variances, pairs.
@@ -232,6 +251,7 @@ impl FilterShape {
 /// The filter of a pass.
 pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -> Program {
     let (name, source) = match shape {
+        _ if matches!(pass.shrink, Shrink::Regress { .. }) => ("ridge-regress", REGRESS),
         FilterShape::Group { .. } => ("bm3d-filter", FILTER),
         FilterShape::Any { .. } => ("bm3d-filter-any", FILTER_ANY),
     };
@@ -248,6 +268,9 @@ pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -
         },
     );
     p.define("HARD", u8::from(matches!(pass.shrink, Shrink::Hard { .. })));
+    if let Shrink::Regress { alpha } = pass.shrink {
+        p.define("ALPHA2", format!("{:?}f", alpha * alpha));
+    }
     p.define("EXACT", u8::from(pass.exact));
     p.define("SPECTRUM", pass.spectrum.as_ref().map_or(0, Spectrum::reach));
     p.define("DEVIATION", u8::from(pass.weight == Weight::Deviation));
@@ -353,7 +376,7 @@ mod tests {
                     for list in [false, true] {
                         let search = pass.search();
                         let shape = MatchShape::new(&search, &LIMITS, list).unwrap();
-                        add(matching(&search, shape, list, None));
+                        add(matching(&search, shape, list, Cut::PowerOfTwo));
                     }
                     add(filter(pass, FilterShape::new(pass, &LIMITS), PlaneFormat::Float));
                     add(norms(pass.patch));

@@ -244,6 +244,7 @@ impl TensorFilter {
         let strength = match pass.shrink {
             Shrink::Hard { lambda } => lambda,
             Shrink::Wiener { mu2 } => mu2,
+            Shrink::Regress { .. } => unreachable!("has no coefficients"),
         };
         let gain = forward.row(0).iter().sum::<f64>().powi(2) as f32;
         c.extend([pass.sigma[channel], strength, gain * PlaneFormat::Half.centre()]);

@@ -7,7 +7,7 @@ use super::program::{self, GroupShape};
 use super::search;
 use crate::ColorMode;
 use crate::device::gpu::bm3d::kernels::{general_matching, joined};
-use crate::device::gpu::bm3d::program::{self as bm3d, Format, MatchShape, PlaneFormat};
+use crate::device::gpu::bm3d::program::{self as bm3d, Cut, Format, MatchShape, PlaneFormat};
 use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
 use crate::method::group::Search;
@@ -31,7 +31,7 @@ pub(super) struct Matching<R: Runtime> {
 
 impl<R: Runtime> Matching<R> {
     fn new(runtime: &R, library: &Library<R>, search: &Search, size: GroupSize) -> GpuResult<Self> {
-        let (loaded, shape) = general_matching(runtime, library, search, false, Some(size))?;
+        let (loaded, shape) = general_matching(runtime, library, search, false, Cut::Size(size))?;
         Ok(Self { loaded, shape })
     }
 }

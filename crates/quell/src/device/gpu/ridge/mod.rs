@@ -14,17 +14,21 @@ pub(super) use memory::{Memory, pixel_bytes};
 pub(super) use rounds::{Rounds, launches, list_bytes};
 
 use super::bm3d::geometry::{Geometry, MARGIN};
+use crate::bm3d::{PassPlan, Shrink};
 use crate::method::group::Search;
-use crate::ridge::{Pilot, Plan};
+use crate::ridge::Plan;
 use crate::{Error, Result, bm3d};
 
 /// The pilot of a plan, or why it is not offered here.
 pub(super) fn check(plan: &Plan) -> Result<&bm3d::Plan> {
     let refused =
         |why: &str| Err(Error::Unsupported(format!("context ridge on GPUs {why}: --device cpu or auto")));
-    let Pilot::Bm3d(pilot) = &plan.pilot else {
-        return refused("has BM3D as its pilot");
-    };
+    let pilot = &*plan.pilot;
+    let fits = |pass: &PassPlan| pass.group <= 32 && pass.group * (pass.patch * pass.patch + 16) <= 8192;
+    let regresses = |pass: &PassPlan| matches!(pass.shrink, Shrink::Regress { .. });
+    if pilot.passes.iter().any(|pass| regresses(pass) && !fits(pass)) {
+        return refused("has BM3D as its pilot, or regressions of 16 patches of up to 13 x 13 pixels");
+    }
     if (plan.patch, plan.margin, plan.center) != (4, 1, true) {
         return refused("has patches of 4 x 4 pixels, compared with one more around, without their mean");
     }

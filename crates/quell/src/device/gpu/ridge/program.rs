@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::device::cuda::{compile_only, usage};
     use crate::device::gpu::GpuError;
-    use crate::device::gpu::bm3d::program::{MatchShape, matching};
+    use crate::device::gpu::bm3d::program::{Cut, MatchShape, matching};
     use crate::ridge::{Plan, Profile};
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
             let search = plan.rounds[0].search.as_ref().unwrap();
             programs.push(group(search, GroupShape::new(search, &limits).unwrap()));
             let shape = MatchShape::new(search, &limits, false).unwrap();
-            programs.push(matching(search, shape, false, Some(plan.size)));
+            programs.push(matching(search, shape, false, Cut::Size(plan.size)));
         }
         for program in programs {
             for arch in ["sm_80", "sm_90"] {

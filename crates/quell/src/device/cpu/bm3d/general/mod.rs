@@ -111,6 +111,7 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
                 wiener(stack, pilot, relative, n, mu2 * sigma * sigma)
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
+            (Shrink::Regress { .. }, _) => unreachable!("has no coefficients"),
         };
         if pass.keeps_mean() {
             stack[0][0] = mean;

@@ -2,7 +2,7 @@
 
 /// A matrix by rows. Its memory is used again.
 #[derive(Default)]
-pub(super) struct Matrix {
+pub(in crate::device::cpu) struct Matrix {
     columns: usize,
     data: Vec<f32>,
 }
@@ -16,7 +16,7 @@ impl Matrix {
     }
 
     #[inline(always)]
-    pub(super) fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
+    pub(in crate::device::cpu) fn rows(&self) -> std::slice::ChunksExact<'_, f32> {
         self.data.chunks_exact(self.columns)
     }
 
@@ -25,27 +25,24 @@ impl Matrix {
         self.data.len() / self.columns
     }
 
-    /// Patches of a plane, a row each.
+    /// Patches, a row each: `row` gives `patch` samples from a place on.
     #[inline(always)]
-    pub(super) fn gather(
+    pub(in crate::device::cpu) fn gather<'a>(
         &mut self,
-        plane: &[f32],
-        width: usize,
         patch: usize,
-        places: impl Iterator<Item = usize>,
+        places: impl Iterator<Item = (usize, usize)>,
+        row: impl Fn(usize, usize) -> &'a [f32],
     ) {
         self.columns = patch * patch;
         self.data.clear();
-        for place in places {
-            for i in 0..patch {
-                self.data.extend_from_slice(&plane[place + i * width..][..patch]);
-            }
+        for (x, y) in places {
+            (0..patch).for_each(|i| self.data.extend_from_slice(row(x, y + i)));
         }
     }
 
     /// The mean row.
     #[inline(always)]
-    pub(super) fn mean(&self, to: &mut Vec<f32>) {
+    pub(in crate::device::cpu) fn mean(&self, to: &mut Vec<f32>) {
         to.clear();
         to.resize(self.columns, 0.0);
         for row in self.rows() {
@@ -57,7 +54,7 @@ impl Matrix {
 
     /// Takes a row off every row.
     #[inline(always)]
-    pub(super) fn less(&mut self, row: &[f32]) {
+    pub(in crate::device::cpu) fn less(&mut self, row: &[f32]) {
         for own in self.data.chunks_exact_mut(self.columns) {
             own.iter_mut().zip(row).for_each(|(own, v)| *own -= v);
         }
@@ -65,25 +62,25 @@ impl Matrix {
 
     /// Takes a matrix off.
     #[inline(always)]
-    pub(super) fn less_each(&mut self, other: &Self) {
+    pub(in crate::device::cpu) fn less_each(&mut self, other: &Self) {
         self.data.iter_mut().zip(&other.data).for_each(|(own, v)| *own -= v);
     }
 
     /// Adds a matrix.
     #[inline(always)]
-    pub(super) fn add_each(&mut self, other: &Self) {
+    pub(in crate::device::cpu) fn add_each(&mut self, other: &Self) {
         self.data.iter_mut().zip(&other.data).for_each(|(own, v)| *own += v);
     }
 
     /// The sum of squares.
     #[inline(always)]
-    pub(super) fn square(&self) -> f32 {
+    pub(in crate::device::cpu) fn square(&self) -> f32 {
         self.rows().map(|row| row.iter().map(|v| v * v).sum::<f32>()).sum()
     }
 
     /// `A' B`.
     #[inline(always)]
-    pub(super) fn transposed_times(&self, other: &Self, to: &mut Self) {
+    pub(in crate::device::cpu) fn transposed_times(&self, other: &Self, to: &mut Self) {
         to.reset(self.columns, other.columns);
         for (left, right) in self.rows().zip(other.rows()) {
             for (&left, to) in left.iter().zip(to.data.chunks_exact_mut(other.columns)) {
@@ -94,7 +91,7 @@ impl Matrix {
 
     /// `A B`.
     #[inline(always)]
-    pub(super) fn times(&self, other: &Self, to: &mut Self) {
+    pub(in crate::device::cpu) fn times(&self, other: &Self, to: &mut Self) {
         to.reset(self.height(), other.columns);
         for (left, to) in self.rows().zip(to.data.chunks_exact_mut(other.columns)) {
             for (&left, right) in left.iter().zip(other.rows()) {
@@ -105,7 +102,7 @@ impl Matrix {
 
     /// `A A'`.
     #[inline(always)]
-    pub(super) fn times_transposed(&self, to: &mut Self) {
+    pub(in crate::device::cpu) fn times_transposed(&self, to: &mut Self) {
         to.reset(self.height(), self.height());
         for (left, to) in self.rows().zip(to.data.chunks_exact_mut(self.height())) {
             for (right, to) in self.rows().zip(to) {
@@ -115,14 +112,14 @@ impl Matrix {
     }
 
     #[inline(always)]
-    pub(super) fn add_diagonal(&mut self, value: f32) {
+    pub(in crate::device::cpu) fn add_diagonal(&mut self, value: f32) {
         let next = self.columns + 1;
         self.data.iter_mut().step_by(next).for_each(|v| *v += value);
     }
 
     /// `I - D A`.
     #[inline(always)]
-    pub(super) fn complement(&mut self, factor: f32) {
+    pub(in crate::device::cpu) fn complement(&mut self, factor: f32) {
         self.data.iter_mut().for_each(|v| *v *= -factor);
         self.add_diagonal(1.0);
     }
@@ -142,7 +139,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 /// Inverts a symmetric positive matrix in place (Gauss and Jordan, without pivots).
 #[inline(always)]
-pub(super) fn invert(a: &mut Matrix) {
+pub(in crate::device::cpu) fn invert(a: &mut Matrix) {
     let n = a.columns;
     for p in 0..n {
         let (above, rest) = a.data.split_at_mut(p * n);

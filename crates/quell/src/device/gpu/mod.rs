@@ -14,6 +14,8 @@ pub(crate) mod isoline;
 mod library;
 pub(crate) mod nlm;
 pub(crate) mod notice;
+#[cfg(test)]
+mod ridge;
 mod transfer;
 
 pub(crate) use device::Gpu;

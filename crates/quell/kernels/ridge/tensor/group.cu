@@ -30,10 +30,13 @@ constexpr int GROUPS = BLOCK_X * BLOCK_Y;
 constexpr int UNITS = MOST / 8;
 constexpr int LIST_WORDS = MOST / 2;
 
-// Sums are integers: adding them in any order gives the same. A patch has a weight of 1 at most, and a group no more
-// than 16 patches over a pixel: there is room for 2^31 / (16 GROUPS UNIT) = 512 grey levels.
-constexpr float UNIT = 4096.f;
+// Sums are integers: adding them in any order gives the same. A patch weighs 1 - tau at most, and a group has no more
+// than 16 patches over a pixel: in units of (1 - tau) / UNIT there is room for 2^31 / (16 GROUPS UNIT) = 256 grey levels
+// in every patch, and for 512 in one.
+constexpr float UNIT = 8192.f;
 constexpr float WEIGHT_UNIT = 16777216.f;
+// x is larger by this in the tile, and the matrices that it is multiplied with smaller: they are halves as well.
+constexpr float LARGER = 16.f;
 // Residues are in 4096ths of sigma^2.
 constexpr float RESIDUE_UNIT = 4096.f;
 // Added to a float this makes its last bit 1: the rest of the mantissa is the integer.
@@ -206,10 +209,11 @@ INLINE void regress(const uint* list, int k, float residue, const Round& round, 
 
   const float one0 = g == 2 * t ? 1.f : 0.f, one1 = g == 2 * t + 1 ? 1.f : 0.f;  // the diagonal
   const float diagonal = fmaf(one0, left[0] + right[2], one1 * (left[1] + right[3]));
-  const float trace = (float)__reduce_add_sync(WARP, (uint)__float2int_rn(diagonal));
+  const float trace = (float)__reduce_add_sync(WARP, (uint)__float2int_rn(diagonal * (1.f / (LARGER * LARGER))));
   const float noise = fmaxf(1.f - square_root(residue), round.tau + 1e-6f),
               deviation = round.sigma * fmaxf(noise, 0.03f);
-  const float ridge = fmaxf(fmaf(round.mu, (float)k, 16.f * round.lambda) * deviation * deviation, 1e-6f * trace);
+  const float ridge =
+      LARGER * LARGER * fmaxf(fmaf(round.mu, (float)k, 16.f * round.lambda) * deviation * deviation, 1e-6f * trace);
   left[0] = fmaf(one0, ridge, left[0]);
   left[1] = fmaf(one1, ridge, left[1]);
   right[2] = fmaf(one0, ridge, right[2]);
@@ -238,7 +242,7 @@ INLINE void regress(const uint* list, int k, float residue, const Round& round, 
       add_products(q[n], upper, lower, block);
     }
   }
-  const float f = kept * UNIT;
+  const float f = __fdividef(kept * UNIT, 1.f - round.tau);
   const uint factors[4] = {pack(q[0][0] * f, q[0][1] * f), pack(q[0][2] * f, q[0][3] * f),
                            pack(q[1][0] * f, q[1][1] * f), pack(q[1][2] * f, q[1][3] * f)};
   const float c0 = fmaf(mean_z[0], f, MAGIC), c1 = fmaf(mean_z[1], f, MAGIC), start[4] = {c0, c0, c1, c1};
@@ -316,7 +320,8 @@ KERNEL __launch_bounds__(THREADS, GROUP_RESIDENT)
     if (r < ROWS && (uint)y < (uint)height) {
       const int row = (y + MARGIN) * pitch + MARGIN;
       const float4 a = load4(x + row, c, width, pitch), b = load4(z + row, c, width, pitch);
-      out = make_uint4(pack(a.x, b.x), pack(a.y, b.y), pack(a.z, b.z), pack(a.w, b.w));
+      out = make_uint4(pack(LARGER * a.x, b.x), pack(LARGER * a.y, b.y), pack(LARGER * a.z, b.z),
+                       pack(LARGER * a.w, b.w));
       if (!first) {
         const float4 v = load4(residue + row, c, width, pitch);
         e = make_uint2(residue_of(v.x, scale) | residue_of(v.y, scale) << 16,
@@ -370,7 +375,7 @@ KERNEL __launch_bounds__(THREADS, GROUP_RESIDENT)
   __syncthreads();
   for (int i = threadIdx.x; i < ROWS * QUADS; i += THREADS) {
     const int r = i / QUADS, c = x0 + 4 * (i - r * QUADS), row = (y0 + r + MARGIN) * pitch + MARGIN;
-    add4(numerators + row, c, pitch, ((const int4*)(local + NUMERATOR))[i], 1.f / UNIT);
+    add4(numerators + row, c, pitch, ((const int4*)(local + NUMERATOR))[i], (1.f - tau) * (1.f / UNIT));
     add4(all + row, c, pitch, ((const int4*)(local + ALL))[i], 1.f / WEIGHT_UNIT);
     add4(fresh + row, c, pitch, ((const int4*)(local + FRESH))[i], 1.f / WEIGHT_UNIT);
   }

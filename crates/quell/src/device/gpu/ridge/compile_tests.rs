@@ -33,8 +33,8 @@ fn kernels_compile_and_do_not_spill() {
                 };
                 for kernel in usage(&log) {
                     println!("{} {kernel}", program.name);
-                    // The group kernel is a register short: something that never changes is read back once per group.
-                    let allowed = if program.name == "ridge-group-tensor" { 8 } else { 0 };
+                    // The shapes are for sm_90; elsewhere the group kernel is a register or two short.
+                    let allowed = if arch == "sm_90" { 0 } else { 16 };
                     assert!(kernel.spill_stores <= allowed, "{} spills: {kernel}", program.name);
                 }
             }

@@ -281,6 +281,9 @@ static inline unsigned __reduce_add_sync(unsigned, unsigned v) {
 static inline unsigned __reduce_min_sync(unsigned, unsigned v) {
   return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
 }
+static inline unsigned __reduce_max_sync(unsigned, unsigned v) {
+  return emulator::reduce(v, [](uint32_t a, uint32_t b) { return a < b ? b : a; });
+}
 static inline int __popc(unsigned v) { return __builtin_popcount(v); }
 static inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
 static inline int __clzll(unsigned long long v) { return v ? __builtin_clzll(v) : 64; }

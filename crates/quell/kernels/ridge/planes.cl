@@ -67,11 +67,11 @@ KERNEL(PLANE_ITEMS) ridge_residue(GLOBAL const float* RESTRICT y, GLOBAL const f
   }
 }
 
-// x = N / S1 and z = (N + z (S0 - S1)) / S0; weights stand at the corners of patches, up and left of the pixels that they
+// x = N / S1 and z = (N + z (S0 - S1)) / S0, where N is of patches less `middle`; weights stand at the corners of patches, up and left of the pixels that they
 // are for, and the margin is zero. `next` may be either plane; of the last round, x is not wanted.
 KERNEL(PLANE_ITEMS) ridge_finish(GLOBAL const float* RESTRICT numerators, GLOBAL const float* RESTRICT all,
                                  GLOBAL const float* RESTRICT fresh, GLOBAL float* x, GLOBAL const float* z,
-                                 GLOBAL float* next, int width, int height, int pitch, int last) {
+                                 GLOBAL float* next, int width, int height, int pitch, int last, float middle) {
   LOCAL float tile[TALL * WIDE];
   LOCAL float lines[TALL * TILE_COLUMNS];
   const int left = GROUP_X * TILE_COLUMNS - (PATCH - 1), top = GROUP_Y * TILE_ROWS - (PATCH - 1);
@@ -90,9 +90,9 @@ KERNEL(PLANE_ITEMS) ridge_finish(GLOBAL const float* RESTRICT numerators, GLOBAL
   UNROLL for (int k = 0; k < TILE_EACH; k++) {
     if (PIXEL_X < width && PIXEL_Y(k) < height) {
       const int at = plane_at(PIXEL_X, PIXEL_Y(k), pitch);
-      const float numerator = numerators[at], old = z[at];
-      if (!last) x[at] = numerator / sums1[k];
-      next[at] = (numerator + old * (sums0[k] - sums1[k])) / sums0[k];
+      const float numerator = numerators[at], old = z[at] - middle;
+      if (!last) x[at] = numerator / sums1[k] + middle;
+      next[at] = (numerator + old * (sums0[k] - sums1[k])) / sums0[k] + middle;
     }
   }
 }

@@ -1,10 +1,10 @@
-//! Which kernels carry out the rounds of a plan on a device: the one place where that is decided. Kernels for tensor cores
-//! are to be chosen here, in [`Matching::new`] and [`Regression::new`], where a device and a plan allow it.
+//! Which kernels carry out the rounds of a plan on a device: the one place where that is decided.
 
 use std::sync::Arc;
 
 use super::program::{self, GroupShape};
-use super::search;
+use super::tensor::{TensorGroup, TensorMatch};
+use super::{search, tensor};
 use crate::ColorMode;
 use crate::device::gpu::bm3d::kernels::{general_matching, joined};
 use crate::device::gpu::bm3d::program::{self as bm3d, Cut, Format, MatchShape, PlaneFormat};
@@ -24,31 +24,39 @@ pub(crate) struct Kernels<R: Runtime> {
 }
 
 /// Who groups.
-pub(super) struct Matching<R: Runtime> {
-    pub(super) loaded: Arc<Loaded<R>>,
-    pub(super) shape: MatchShape,
+pub(super) enum Matching<R: Runtime> {
+    General { loaded: Arc<Loaded<R>>, shape: MatchShape },
+    Tensor { loaded: Arc<Loaded<R>>, kernel: TensorMatch },
 }
 
 impl<R: Runtime> Matching<R> {
     fn new(runtime: &R, library: &Library<R>, search: &Search, size: GroupSize) -> GpuResult<Self> {
+        if let Some(kernel) = TensorMatch::new(search, size, runtime.limits()) {
+            let loaded = library.get(runtime, kernel.program(), kernel.local, None)?;
+            return Ok(Self::Tensor { loaded, kernel });
+        }
         let (loaded, shape) = general_matching(runtime, library, search, false, Cut::Size(size))?;
-        Ok(Self { loaded, shape })
+        Ok(Self::General { loaded, shape })
     }
 }
 
 /// Who filters groups.
-pub(super) struct Regression<R: Runtime> {
-    pub(super) loaded: Arc<Loaded<R>>,
-    pub(super) shape: GroupShape,
+pub(super) enum Regression<R: Runtime> {
+    General { loaded: Arc<Loaded<R>>, shape: GroupShape },
+    Tensor { loaded: Arc<Loaded<R>>, kernel: TensorGroup },
 }
 
 impl<R: Runtime> Regression<R> {
-    fn new(runtime: &R, library: &Library<R>, search: &Search) -> GpuResult<Self> {
+    fn new(runtime: &R, library: &Library<R>, search: &Search, halves: bool) -> GpuResult<Self> {
+        if let Some(kernel) = TensorGroup::new(search, runtime.limits()).filter(|_| halves) {
+            let loaded = library.get(runtime, kernel.program(), kernel.local, None)?;
+            return Ok(Self::Tensor { loaded, kernel });
+        }
         let shape = GroupShape::new(search, runtime.limits()).ok_or_else(|| {
             let reason = format!("a search window of {} does not fit", 2 * search.radius + 1);
             GpuError::Driver { call: "local memory", reason }
         })?;
-        Ok(Self { loaded: library.get(runtime, program::group(search, shape), 0, None)?, shape })
+        Ok(Self::General { loaded: library.get(runtime, program::group(search, shape), 0, None)?, shape })
     }
 }
 
@@ -60,6 +68,8 @@ pub(crate) struct KernelsKey {
     formats: (Format, Format),
     /// Of the pilot's planes.
     planes: PlaneFormat,
+    /// Whether patches are precise enough as halves.
+    halves: bool,
     color: Option<ColorMode>,
 }
 
@@ -71,7 +81,9 @@ impl KernelsKey {
         planes: PlaneFormat,
         color: Option<ColorMode>,
     ) -> Self {
-        Self { search: search(plan, 0).clone(), size: plan.size, formats, planes, color }
+        let search = search(plan, 0).clone();
+        let halves = tensor::precise(plan, &search);
+        Self { search, size: plan.size, formats, planes, halves, color }
     }
 }
 
@@ -86,7 +98,7 @@ impl<R: Runtime> Kernels<R> {
         });
         std::thread::scope(|threads| {
             let matching = threads.spawn(|| Matching::new(runtime, library, search, *size));
-            let regression = threads.spawn(|| Regression::new(runtime, library, search));
+            let regression = threads.spawn(|| Regression::new(runtime, library, search, key.halves));
             let others = threads.spawn(|| -> GpuResult<_> {
                 Ok((ingest.map(get).transpose()?, get(program::planes())?, get(bm3d::norms(search.patch))?))
             });

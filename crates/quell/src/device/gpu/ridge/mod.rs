@@ -1,11 +1,16 @@
 //! Context ridge on a GPU: BM3D's pilot, then rounds over what stays on the device. All that goes around both, samples and
 //! colours, sizes, frames, is the same.
 
+#[cfg(all(test, feature = "cuda"))]
+mod compile_tests;
 mod kernels;
 mod memory;
 mod probe;
 mod program;
 mod rounds;
+pub(crate) mod tensor;
+#[cfg(all(test, feature = "emulator"))]
+mod tensor_tests;
 #[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod tests;
 

@@ -1,7 +1,7 @@
 //! The rounds over one size of a picture, in the order in which the device gets them: guide, match, then for every channel
 //! residue, group and finish.
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Matching, Regression};
 use super::search;
 use crate::device::gpu::bm3d::geometry::{Geometry, Grid};
 use crate::device::gpu::bm3d::pass::{Steps, quantiser, rows_by_time};
@@ -196,7 +196,32 @@ impl<R: Runtime> Rounds<'_, R> {
     /// Groups of some rows of references.
     fn matches(&self, index: usize, first: usize, rows: usize) -> GpuResult<()> {
         let (plan, buffers, search) = (self.plan, &self.place.buffers, search(self.plan, index));
-        let (grid, matching) = (grid(plan, index), &self.kernels.matching);
+        let grid = grid(plan, index);
+        let (loaded, shape) = match &self.kernels.matching {
+            Matching::General { loaded, shape } => (loaded, shape),
+            Matching::Tensor { loaded, kernel } => {
+                let args = [
+                    buffer(&buffers.guide)?,
+                    buffer(&buffers.ridge.lists)?,
+                    int(grid.columns),
+                    int(grid.last_x),
+                    int(grid.last_y),
+                    int(search.offset),
+                    int(first),
+                    int(first + rows),
+                    int(self.geometry.pitch),
+                    int(plan.size.least),
+                    Arg::I32(plan.size.spread as i32),
+                ];
+                let shape = kernel.shape(grid.columns, rows);
+                return self.runtime.launch(
+                    self.place.queue,
+                    loaded.kernel("ridge_match_tensor")?,
+                    shape,
+                    &args,
+                );
+            }
+        };
         let args = [
             buffer(&buffers.guide)?,
             buffer(&buffers.norms)?,
@@ -212,9 +237,9 @@ impl<R: Runtime> Rounds<'_, R> {
             Arg::I32(search.max_ssd as i32),
             Arg::I32(plan.size.spread as i32),
         ];
-        let n = matching.shape.neighbours;
+        let n = shape.neighbours;
         let shape = Shape { grid: [grid.columns.div_ceil(n), rows], items: 32 * n, local: 0 };
-        self.runtime.launch(self.place.queue, matching.loaded.kernel("bm3d_match")?, shape, &args)
+        self.runtime.launch(self.place.queue, loaded.kernel("bm3d_match")?, shape, &args)
     }
 
     fn clear(&self, index: usize, c: usize) -> GpuResult<()> {
@@ -245,8 +270,8 @@ impl<R: Runtime> Rounds<'_, R> {
     /// Filters the groups of some rows of references.
     fn regress(&self, index: usize, c: usize, first: usize, rows: usize) -> GpuResult<()> {
         let (plan, buffers) = (self.plan, &self.place.buffers);
-        let (grid, regression) = (grid(plan, index), &self.kernels.regression);
-        let args = [
+        let grid = grid(plan, index);
+        let mut args = vec![
             buffer(&buffers.sums[c])?,
             buffer(&self.left(index)[c])?,
             buffer(&buffers.ridge.residue)?,
@@ -260,19 +285,35 @@ impl<R: Runtime> Rounds<'_, R> {
             int(search(plan, index).offset),
             int(first),
             int(first + rows),
-            int(plan.width),
-            int(plan.height),
-            int(self.geometry.pitch),
-            Arg::F32(plan.sigma[c]),
-            Arg::F32(plan.rounds[index].tau),
-            Arg::F32(plan.lambda),
-            Arg::F32(plan.mu),
-            Arg::I32(i32::from(index == 0)),
         ];
-        let [x, y] = regression.shape.block;
-        let grid = [grid.columns.div_ceil(x), rows.div_ceil(y)];
-        let shape = Shape { grid, items: regression.shape.items(), local: 0 };
-        self.runtime.launch(self.place.queue, regression.loaded.kernel("ridge_group")?, shape, &args)
+        let constants = [plan.sigma[c], plan.rounds[index].tau, plan.lambda, plan.mu].map(Arg::F32);
+        let first = Arg::I32(i32::from(index == 0));
+        let (kernel, shape) = match &self.kernels.regression {
+            Regression::General { loaded, shape } => {
+                args.extend([int(plan.width), int(plan.height), int(self.geometry.pitch)]);
+                args.extend(constants);
+                args.push(first);
+                let [x, y] = shape.block;
+                let grid = [grid.columns.div_ceil(x), rows.div_ceil(y)];
+                (loaded.kernel("ridge_group")?, Shape { grid, items: shape.items(), local: 0 })
+            }
+            Regression::Tensor { loaded, kernel } => {
+                args.push(int(self.geometry.pitch));
+                args.extend(constants);
+                args.extend([first, Arg::F32(self.middle(c))]);
+                (loaded.kernel("ridge_group_tensor")?, kernel.shape(grid.columns, rows))
+            }
+        };
+        self.runtime.launch(self.place.queue, kernel, shape, &args)
+    }
+
+    /// What patches are less by in the sums: halves are the finer the nearer they are to zero. Colours are near it anyway.
+    fn middle(&self, c: usize) -> f32 {
+        match self.kernels.regression {
+            Regression::General { .. } => 0.0,
+            Regression::Tensor { .. } if c == 0 => 128.0 - self.centre,
+            Regression::Tensor { .. } => -self.centre,
+        }
     }
 
     /// The next estimate of a channel, and what has noise left; of the last round only that, in the place of the estimate.
@@ -290,6 +331,7 @@ impl<R: Runtime> Rounds<'_, R> {
             int(plan.height),
             int(self.geometry.pitch),
             Arg::I32(i32::from(last)),
+            Arg::F32(self.middle(c)),
         ];
         let kernel = self.kernels.planes.kernel("ridge_finish")?;
         self.runtime.launch(self.place.queue, kernel, self.tiles(), &args)

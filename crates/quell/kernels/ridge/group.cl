@@ -48,8 +48,8 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
   const int tile_y = grid_at(first_row + GROUP_Y * BLOCK_Y, STEP, offset, last_y) - RADIUS;
   const int corner = plane_at(tile_x, tile_y, pitch);
   const int pixel = lane / 4 * pitch + lane % 4;
-  // The block of a work-item.
-  const int a = lane / 4, b = lane % 4;
+  // The block of a work-item: every other bit, so that one of two neighbours loads what the other does.
+  const int a = (lane >> 1 & 1) | (lane >> 2 & 2), b = (lane & 1) | (lane >> 1 & 2);
 
   // The largest z around here says how fine the integers of the tile can be: a pixel may be in 16 patches of every
   // group, with a weight of up to 1.

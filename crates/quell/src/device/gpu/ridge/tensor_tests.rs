@@ -274,6 +274,11 @@ fn regressed(
 const WORST: f32 = 1.0 / 32.0;
 const RMS: f64 = 1.0 / 128.0;
 
+/// What is more than zero, or no number.
+fn beyond(v: f32) -> f32 {
+    if v < 0.0 { 0.0 } else { v }
+}
+
 /// A round by the kernel, with some of the noise taken off if it is not the first.
 fn check_round(plan: &Plan, index: usize, z: &Plane, y: &Plane, extra: usize) {
     let Some(rt) = emulator() else { return };
@@ -292,7 +297,7 @@ fn check_round(plan: &Plan, index: usize, z: &Plane, y: &Plane, extra: usize) {
     let got = regressed(&rt, plan, index, &groups, [&x, y, z], pitch);
     for ((got, rounded), (name, want)) in got.iter().zip([("x", &want_x[0]), ("z", &want_z[0])]) {
         let pixels = got.as_slice().iter().zip(want.as_slice()).zip(rounded.as_slice());
-        let off: Vec<f32> = pixels.map(|((a, b), rounded)| ((a - b).abs() - rounded).max(0.0)).collect();
+        let off: Vec<f32> = pixels.map(|((a, b), rounded)| beyond((a - b).abs() - rounded)).collect();
         let worst = crate::metrics::largest(off.iter().copied());
         let rms = (off.iter().map(|v| f64::from(v * v)).sum::<f64>() / off.len() as f64).sqrt();
         println!("{w} x {h}, sigma {}, round {index}: {name} worst {worst} rms {rms}", plan.sigma[0]);

@@ -37,12 +37,7 @@ impl MatchingPlane {
         while tau * pixels as f32 / (scale * scale) > MAX_SSD as f32 && scale < COARSEST {
             scale *= 2.0;
         }
-        Self { scale, offset: Self::offset(scale) }
-    }
-
-    /// Of a plane that is centred on the middle of black and white.
-    pub(crate) fn offset(scale: f32) -> f32 {
-        ((256.0 - 256.0 / scale) / 2.0).floor()
+        Self { scale, offset: ((256.0 - 256.0 / scale) / 2.0_f32).floor() }
     }
 
     /// The same plane for pictures between black and white, but for the tails of the noise; else one that is

@@ -57,7 +57,9 @@ impl<R: Runtime> Backend for Gpu<R> {
             Work::Ridge(work) => match ridge::check(work) {
                 Err(why) => Caps::refusing(why.to_string()),
                 Ok(pilot) => {
-                    Caps { full_precision: !tensor(pilot, self.runtime.limits()), ..Caps::default() }
+                    let limits = self.runtime.limits();
+                    let halves = tensor(pilot, limits) || ridge::in_halves(work, limits);
+                    Caps { full_precision: !halves, ..Caps::default() }
                 }
             },
             // The paper's filters have maps at hand; the others are left to the processor.

@@ -167,7 +167,7 @@ fn search(prefix: &str, patch: usize, step: usize, window: usize) -> Result<()> 
         let why = format!("must be from 1 to {} ({patch}), or pixels are left out", name("patch"));
         return Err(Error::parameter(name("step"), step, why));
     }
-    if window % 2 == 0 || window > 127 {
+    if window.is_multiple_of(2) || window > 127 {
         return Err(Error::parameter(name("window"), window, "must be odd and at most 127"));
     }
     Ok(())

@@ -18,6 +18,7 @@ pub(super) use kernels::{Kernels, KernelsKey};
 pub(super) use memory::{Memory, pixel_bytes};
 pub(super) use rounds::{Rounds, launches, list_bytes};
 
+use super::Limits;
 use super::bm3d::geometry::{Geometry, MARGIN};
 use crate::bm3d::{PassPlan, Shrink};
 use crate::method::group::Search;
@@ -56,6 +57,12 @@ pub(super) fn check(plan: &Plan) -> Result<&bm3d::Plan> {
         return refused("has no wider windows than its pilot");
     }
     Ok(pilot)
+}
+
+/// Whether the rounds have patches as halves.
+pub(super) fn in_halves(plan: &Plan, limits: &Limits) -> bool {
+    let search = search(plan, 0);
+    tensor::precise(plan, search) && tensor::TensorGroup::new(search, limits).is_some()
 }
 
 /// How patches are grouped in a round.

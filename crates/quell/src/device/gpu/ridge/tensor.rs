@@ -21,10 +21,10 @@ const OVERHEAD: usize = 1024;
 
 /// Whether samples fit into halves: those of ordinary pictures, with noise that is neither too weak nor too strong.
 pub(super) fn precise(plan: &Plan, search: &Search) -> bool {
+    // What the plane that patches are compared on tells apart is what there is, but for the tails of the noise.
     let MatchingPlane { scale, offset } = search.matching;
-    // Pictures far from black and white are compared on a plane of their own.
-    let ordinary = offset == MatchingPlane::offset(scale);
-    ordinary && plan.sigma.iter().all(|sigma| SIGMAS.contains(sigma))
+    let (low, high) = (-offset * scale, (256.0 - offset) * scale);
+    low >= -384.0 && high <= 640.0 && plan.sigma.iter().all(|sigma| SIGMAS.contains(sigma))
 }
 
 /// What both kernels are made for.

@@ -4,9 +4,9 @@
 // A work-group takes BLOCK_X x BLOCK_Y references, TEAMS at a time, 16 work-items each. Values are less those of the
 // reference patch, so that sums of squares lose nothing when the mean is taken out of them. Stages of a team:
 //   places    of the patches, and how much noise z has left in them
-//   Gram      X'X and X'Z, eight patches at a time in local memory, a block of 4 x 4 of both to a work-item
+//   Gram      X'X and X'(Z - X), eight patches at a time in local memory, a block of 4 x 4 of both to a work-item
 //   inverse   by sweeps without pivots; the matrix stays symmetric, so that a work-item with row i sends one number
-//   map       Q = (X'X + D)^-1 X'Z
+//   map       Q = (X'X + D)^-1 X'Z = I - D A + A X'(Z - X): what floats lose of the inverse A counts as much as Z is off X
 //   estimate  X Q, sixteen patches at a time, a row of four patches to a work-item, added to a tile in local memory
 // The tile has integers, which every device adds up atomically; it goes to the planes once.
 //
@@ -111,7 +111,7 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
       }
       BARRIER();
       UNROLL for (int p = 0; p < 8; p++) {
-        const float vx = xs[p] - x0, vz = zs[p] - z0;
+        const float vx = xs[p] - x0, vz = zs[p] - z0 - vx;
         patches[p * 32 + lane] = vx;
         patches[p * 32 + 16 + lane] = vz;
         mean_x += vx;
@@ -193,8 +193,11 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
     UNROLL for (int i = 0; i < LANES; i++) variance += patches[i];
     const float weight = count / (GROUP * (1.0f + variance));
     const float kept = weight * (1.0f - FMIN(tau / t, 0.999f));
-    UNROLL for (int j = 0; j < 16; j++) matrix[lane * ROW + j] = -kept * scale * map[j];
-    means[LANES + lane] = kept * scale * (z0 + mean_z);
+    UNROLL for (int j = 0; j < 16; j++) {
+      const float own = FMA(ridge, own_row[j], j == lane ? 1.0f : 0.0f);
+      matrix[lane * ROW + j] = kept * scale * (own - map[j]);
+    }
+    means[LANES + lane] = kept * scale * (z0 + mean_x + mean_z);
     for (int i = lane; i < k; i += LANES) {
       const int at = corner + PLANE_OFFSET(places[i]);
       GLOBAL_ADD(all + at, weight);

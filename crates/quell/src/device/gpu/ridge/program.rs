@@ -85,7 +85,8 @@ mod tests {
                 };
                 for kernel in usage(&log) {
                     println!("{kernel}");
-                    let fits = kernel.stack <= 16 && kernel.spill_stores <= 16 && kernel.registers <= 128;
+                    // Three work-groups of 128 work-items share the 65536 registers of a multiprocessor.
+                    let fits = kernel.stack <= 16 && kernel.spill_stores <= 16 && kernel.registers <= 170;
                     assert!(fits && kernel.shared <= 48 * 1024, "{kernel} with {:?}", program.defines);
                 }
             }

@@ -37,7 +37,7 @@ impl PilotKind {
     }
 }
 
-from_name!(PilotKind, "pilot.kind");
+from_name!(PilotKind, "first.kind");
 
 /// How the first estimate is made. All but `kind` are for kind `ridge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,7 @@ pub struct PilotParams {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// How the first estimate is made.
+    #[serde(rename = "first")]
     pub pilot: PilotParams,
     /// Rounds in which the noise is taken out (M).
     pub rounds: usize,
@@ -121,12 +122,12 @@ parameters! {
     "scales", scales, "sizes at which a picture is filtered, 1 to 4";
     "limit", limit, "how far a smaller picture corrects, in units of sigma";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
-    "pilot.kind", pilot.kind, "first estimate: BM3D fast, middle, normal or high; or ridge";
-    "pilot.patch", pilot.patch, "pilot ridge: side of a patch, 2 to 13";
-    "pilot.group", pilot.group, "pilot ridge: patches in a group";
-    "pilot.window", pilot.window, "pilot ridge: side of the search window, odd";
-    "pilot.step", pilot.step, "pilot ridge: distance between reference patches";
-    "pilot.alpha", pilot.alpha, "pilot ridge: how noisy the regressors count, in units of sigma";
+    "first.kind", pilot.kind, "first estimate: BM3D fast, middle, normal or high; or ridge";
+    "first.patch", pilot.patch, "first estimate by ridge: side of a patch, 2 to 13";
+    "first.group", pilot.group, "first estimate by ridge: patches in a group";
+    "first.window", pilot.window, "first estimate by ridge: side of the search window, odd";
+    "first.step", pilot.step, "first estimate by ridge: distance between reference patches";
+    "first.alpha", pilot.alpha, "first estimate by ridge: how noisy the regressors count, in units of sigma";
 }
 
 impl Params {
@@ -143,7 +144,7 @@ impl Params {
         within("mu", self.mu, 0.0..=100.0)?;
         within("scales", self.scales, 1..=4)?;
         within("limit", self.limit, 0.01..=100.0)?;
-        within("pilot.alpha", self.pilot.alpha, 0.01..=1.0)?;
+        within("first.alpha", self.pilot.alpha, 0.01..=1.0)?;
         if self.lambda + self.mu == 0.0 {
             return Err(Error::parameter(
                 "lambda",
@@ -154,8 +155,8 @@ impl Params {
         within("most", self.most, 1..=128)?;
         within("least", self.least, 1..=self.most)?;
         search("", self.patch, self.step, self.window)?;
-        search("pilot.", self.pilot.patch, self.pilot.step, self.pilot.window)?;
-        within("pilot.group", self.pilot.group, 2..=128)
+        search("first.", self.pilot.patch, self.pilot.step, self.pilot.window)?;
+        within("first.group", self.pilot.group, 2..=128)
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
     fn every_field_is_in_the_list_and_round_trips() {
         let from = Profile::Lichi.params(60.0);
         let table = toml::Table::try_from(&from).unwrap();
-        let inner = table["pilot"].as_table().unwrap();
+        let inner = table["first"].as_table().unwrap();
         assert_eq!(PARAMETERS.len(), table.len() - 1 + inner.len());
         let mut to = Profile::Fast.params(10.0);
         for p in PARAMETERS {

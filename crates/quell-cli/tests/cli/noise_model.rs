@@ -52,7 +52,7 @@ fn luma_and_colour_have_levels_of_their_own() {
     // Not every method knows levels.
     for wrong in [["--sigma", "5,6,7", "--method", "isoline"], ["--chroma", "2", "--method", "classic"]] {
         let run = f.quell(&[&["in.png", "--device", "cpu"], &wrong[..]].concat());
-        assert!(run.code() != 0 && run.err().contains("bm3d and nlm know levels"), "{}", run.err());
+        assert!(run.code() != 0 && run.err().contains("bm3d, ridge and nlm know levels"), "{}", run.err());
     }
     f.quell(&["in.png", "-o", "nlm.png", "--sigma", "15,9,8", "--method", "nlm", "--profile", "fast"])
         .expect(0);

@@ -59,7 +59,7 @@ pub(super) fn define(command: Command) -> Command {
                          inputs; another extension converts [default: NAME.quell.EXT beside the input]",
                     ),
                 switch("in-place").conflicts_with("output").help("Overwrite the inputs"),
-                switch("recursive").short('r').help("Take folders with all folders in them"),
+                switch("recursive").short('r').help("Take folders with all folders in them").hide_short_help(true),
                 switch("force").short('f').help("Redo what an earlier run of a batch has done"),
                 option("jpeg-quality", "N")
                     .value_parser(value_parser!(u8).range(1..=100))

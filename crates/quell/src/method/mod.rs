@@ -3,6 +3,7 @@
 
 pub mod bm3d;
 pub mod classic;
+pub mod frames;
 mod front;
 pub mod group;
 pub mod isoline;
@@ -13,6 +14,7 @@ mod plan;
 mod registry;
 pub mod ridge;
 
+pub use frames::{Averaging, Frames};
 pub use front::{Front, Mix, Unclip};
 pub(crate) use parameter::Settings;
 pub use parameter::{Kind, Parameter};

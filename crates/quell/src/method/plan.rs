@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::frames::{Averaging, Frames};
 use super::part::{COARSE_REACH, FINE_REACH, Part};
 use super::{Front, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Curve;
@@ -21,6 +22,8 @@ use crate::{Error, Result};
 pub struct Plan {
     work: Work,
     front: Front,
+    /// What is averaged before it is filtered.
+    frames: Frames,
     /// Some rows of the picture, if not all.
     part: Option<Part>,
     /// Where the picture is filtered at several sizes.
@@ -152,7 +155,36 @@ impl Work {
 impl Plan {
     /// Work on the channels that a front makes of samples.
     pub fn new(work: impl Into<Work>, front: Front) -> Self {
-        Self { work: work.into(), front, part: None, coarser: None }
+        Self { work: work.into(), front, frames: Frames::One, part: None, coarser: None }
+    }
+
+    /// Averages frames along motion before they are filtered, or knows that they are averages. For methods that take
+    /// frames one by one and know of groups what noise they have: BM3D and context ridge.
+    ///
+    /// ```
+    /// use quell::method::frames::{Frames, Window};
+    /// use quell::{Plan, bm3d};
+    /// let bm3d = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 640, 480, &[20.0])?;
+    /// let plan = Plan::from(bm3d).over(Frames::Averaged(Window::new(2, 1, 20.0)))?;
+    /// assert_eq!((plan.window().past, plan.window().future), (2, 1));
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn over(mut self, frames: Frames) -> Result<Self> {
+        if frames != Frames::One && !matches!(self.work, Work::Bm3d(_) | Work::Ridge(_)) {
+            return Err(Error::Unsupported("only BM3D and context ridge filter averages of frames".into()));
+        }
+        self.frames = frames;
+        Ok(self)
+    }
+
+    /// What is averaged before it is filtered.
+    pub fn frames(&self) -> &Frames {
+        &self.frames
+    }
+
+    /// The plan for what the average makes of its frames.
+    pub(crate) fn counted(&self) -> Self {
+        Self { frames: Frames::Counted, ..self.clone() }
     }
 
     /// Filters at several sizes: `coarser` is for the picture of half the size (means of 2 x 2 pixels; an odd last row or
@@ -240,7 +272,12 @@ impl Plan {
 
     /// Planes in and out, and frames around.
     pub fn window(&self) -> Window {
-        let window = self.work.window();
+        let mut window = self.work.window();
+        match &self.frames {
+            Frames::One => {}
+            Frames::Averaged(frames) => (window.past, window.future) = (frames.past, frames.future),
+            Frames::Counted => window.guides = 1,
+        }
         let color = |channels| if self.front.color.is_some() { 3 } else { channels };
         match self.work {
             Work::Map(..) => Window { planes: color(window.planes), ..window },
@@ -261,19 +298,21 @@ impl Plan {
             let coarse = coarser.around(own).saturating_add(COARSE_REACH + 1).saturating_mul(2);
             coarse.max(work.saturating_add(FINE_REACH))
         });
-        sizes.saturating_mul(self.rounds()).saturating_add(self.front.reach())
+        let frames = self.frames.window().map_or(0, |window| window.averaging.halo());
+        sizes.saturating_mul(self.rounds()).saturating_add(self.front.reach() + frames)
     }
 
     /// Rows that a part is to begin at multiples of.
     fn row_grid(&self) -> usize {
-        let own = self.work.planned().row_grid();
+        let blocks = if self.frames.window().is_some() { Averaging::BLOCK } else { 1 };
+        let own = lcm(self.work.planned().row_grid(), blocks);
         self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.row_grid()))
     }
 
     /// How often a frame goes through the work: several times, where there are very few photons. Frames that depend on
     /// others and maps go through once.
     pub(crate) fn rounds(&self) -> usize {
-        let Window { past, future, .. } = self.work.window();
+        let Window { past, future, .. } = self.window();
         match &self.front.curve {
             Some(curve) if past + future == 0 && !matches!(self.work, Work::Map(..)) => {
                 1 + curve.further_rounds()

@@ -16,11 +16,16 @@ pub struct Estimates {
 
 /// Runs the plan.
 pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Estimates {
-    let basic = pass(&plan.passes[0], noisy, None);
+    run_counted(plan, noisy, None)
+}
+
+/// The same for averages of so many frames each pixel ([`Frames::Counted`](crate::method::Frames::Counted)).
+pub fn run_counted(plan: &Plan, noisy: &[PlaneView<'_>], counts: Option<&PlaneView<'_>>) -> Estimates {
+    let basic = pass_counted(&plan.passes[0], noisy, None, counts);
     let last = match plan.passes.get(1) {
         Some(wiener) => {
             let pilot: Vec<_> = basic.iter().map(Plane::view).collect();
-            pass(wiener, noisy, Some(&pilot))
+            pass_counted(wiener, noisy, Some(&pilot), counts)
         }
         None => basic.clone(),
     };
@@ -29,6 +34,16 @@ pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Estimates {
 
 /// One pass (DAB07 sec. III): grouping, collaborative filtering, aggregation.
 pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<'_>]>) -> Vec<Plane> {
+    pass_counted(plan, noisy, basic, None)
+}
+
+/// The same for averages of frames.
+pub fn pass_counted(
+    plan: &PassPlan,
+    noisy: &[PlaneView<'_>],
+    basic: Option<&[PlaneView<'_>]>,
+    counts: Option<&PlaneView<'_>>,
+) -> Vec<Plane> {
     let (w, h, n) = (noisy[0].width(), noisy[0].height(), plan.patch);
     let guide = Guide::new(plan.search(), basic.map_or(&noisy[0], |b| &b[0]));
     let filter = GroupFilter::new(plan);
@@ -48,7 +63,7 @@ pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<
             for c in 0..noisy.len() {
                 let stack = extract(&noisy[c], &group, n);
                 let pilot = basic.map(|b| extract(&b[c], &group, n));
-                let sigma = f64::from(plan.sigma[c]);
+                let sigma = f64::from(plan.sigma[c]) / count_at(counts, (x, y), n).sqrt();
                 let (estimate, weights) = match plan.shrink {
                     Shrink::Regress { alpha } => regress_on_itself(&stack, sigma, alpha.into()),
                     _ => {
@@ -75,6 +90,15 @@ pub fn pass(plan: &PassPlan, noisy: &[PlaneView<'_>], basic: Option<&[PlaneView<
             Plane::from_vec(w, h, data).unwrap_or_else(|_| unreachable!("same size as the input"))
         })
         .collect()
+}
+
+/// Of how many frames the middle of a patch is the average.
+pub(in crate::method) fn count_at(
+    counts: Option<&PlaneView<'_>>,
+    (x, y): (usize, usize),
+    patch: usize,
+) -> f64 {
+    counts.map_or(1.0, |counts| counts.row(y + patch / 2)[x + patch / 2].into())
 }
 
 pub(in crate::method) fn extract(plane: &PlaneView<'_>, group: &[(usize, usize)], n: usize) -> Vec<Vec<f64>> {

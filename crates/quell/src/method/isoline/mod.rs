@@ -12,7 +12,8 @@ mod profile;
 pub mod reference;
 pub(crate) mod resolve;
 
+pub use crate::method::Averaging;
 pub use params::{Map, PARAMETERS, Params, Variant};
 pub use patterns::{Offset, Patterns};
-pub use plan::{Averaging, Blur, Plan, Pooling, Restoring, Square};
+pub use plan::{Blur, Plan, Pooling, Restoring, Square};
 pub use profile::Profile;

@@ -4,13 +4,11 @@ use serde::Serialize;
 
 use super::{Params, Patterns, Variant};
 use crate::Result;
+use crate::method::Averaging;
 
 /// How soft the choice between two directions is, in units of the noise in a line's energy. With a hard choice, two
 /// directions of all but equal energy would give different pictures on different devices.
 const SOFTNESS: f64 = 0.2;
-
-/// What a pixel of motion must gain at every pixel of a block, in deviations of the noise.
-const STEP_COST: f64 = 0.01;
 
 /// What a device is to compute. Samples are in their own units. Plane 0 (luma) decides; the others follow it.
 ///
@@ -36,22 +34,7 @@ const STEP_COST: f64 = 0.01;
 /// ```
 ///
 /// With frames before (`past`) or after (`future`) the present one, `z` is first averaged over them, along the motion of
-/// blocks, and every pixel has its own number `n` of frames. Motion is found in whole numbers, the same on all devices:
-/// first in steps of 4 pixels, then near what was found.
-///
-/// ```text
-/// u = mean of z_0 over 3 x 3 pixels;  q = floor(quanta u + 1/2), at least 0 and at most 1023       in every frame
-/// h = sum of q over 4 x 4 pixels, which begin at multiples of 4
-/// for every other frame t', in the order of time:
-///     coarse   for each block of 16 x 16 pixels, from the first corner on, s = (dy, dx) of least (cost, dy, dx), both
-///              multiples of 4 up to 4 `coarse` either way, where B is the block and 8 pixels around it:
-///              cost = step_cost (|dy| + |dx|) + sum of |h_t'(p + s) - h(p)| over B
-///     motion   of the steps s up to 3 pixels either way from that one the least in the same sense,
-///              cost = step_cost (|dy| + |dx|) + sum of |q_t'(p + s) - q(p)| over B; no motion if `coarse` is 0
-///     e        = mean over 9 x 9 pixels of (u_t'(p + s(p)) - u(p))^2
-///     w_t'     = 1 / (1 + slope max(0, e - noise))^2
-/// n = 1 + sum w_t';  z becomes (z + sum w_t' z_t'(p + s)) / n        in every plane
-/// ```
+/// blocks, and every pixel has its own number `n` of frames ([`Averaging`]).
 ///
 /// All the rest is as above with n times less noise: `slope` of both poolings is multiplied by `n(p)`, `line_noise` and
 /// `pixel_noise` are divided by it.
@@ -99,41 +82,6 @@ pub struct Plan {
     pub future: usize,
     /// How it is averaged with them.
     pub averaging: Averaging,
-}
-
-/// The average over frames.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Averaging {
-    /// Steps of [`SCALE`](Self::SCALE) pixels that a block may have moved, either way; 0: no motion is looked for.
-    pub coarse: usize,
-    /// What a pixel of motion must gain.
-    pub step_cost: i32,
-    /// Whole numbers in a unit of the samples.
-    pub quanta: f32,
-    /// What noise alone makes of the squared difference of two frames.
-    pub noise: f32,
-    /// From what is above it to weights.
-    pub slope: f32,
-}
-
-impl Averaging {
-    /// Side of a block.
-    pub const BLOCK: usize = 16;
-    /// Pixels around a block that its motion is decided on, too.
-    pub const AROUND: usize = 8;
-    /// Pixels of a coarse step.
-    pub const SCALE: usize = 4;
-    /// Pixels around the best of the coarse steps that are tried.
-    pub const FINE: usize = 3;
-    /// Largest whole number.
-    pub const MOST: i32 = 1023;
-    /// The box in which frames are compared.
-    pub const BOX: Square = Square { cell: 1, margin: 4 };
-
-    /// Most pixels that a block may have moved, either way.
-    pub fn reach(&self) -> usize {
-        if self.coarse == 0 { 0 } else { Self::SCALE * self.coarse + Self::FINE }
-    }
 }
 
 /// One pooling of segments.
@@ -200,21 +148,6 @@ impl Blur {
     }
 }
 
-impl Averaging {
-    fn new(params: &Params, white: f32, variance: f64) -> Self {
-        let quanta = 4.0 * 255.0 / f64::from(white);
-        let pixels = (Self::BLOCK + 2 * Self::AROUND).pow(2) as f64;
-        Self {
-            coarse: params.motion / Self::SCALE,
-            step_cost: (STEP_COST * variance.sqrt() * quanta * pixels).round().clamp(1.0, 1e6) as i32,
-            quanta: quanta as f32,
-            // Both frames have a ninth of the noise.
-            noise: (2.0 / 9.0 * variance) as f32,
-            slope: (1.0 / (variance * f64::from(params.frame_threshold))) as f32,
-        }
-    }
-}
-
 impl Plan {
     /// The plan for pictures of this size whose planes have noise of these deviations, in the units of the samples.
     pub fn new(params: &Params, (width, height): (usize, usize), white: f32, sigma: &[f32]) -> Result<Self> {
@@ -255,7 +188,7 @@ impl Plan {
             share: params.pilot_share,
             past: params.past,
             future: params.future,
-            averaging: Averaging::new(params, white, luma),
+            averaging: Averaging::new(params.motion, params.frame_threshold, white, luma),
             patterns,
         })
     }
@@ -282,9 +215,7 @@ impl Plan {
         let chain = length * self.segments + across;
         let pool = chain.max(2);
         let restore = |r: &Restoring| length + 2 * r.square.reach();
-        let frames =
-            Averaging::BLOCK + Averaging::AROUND + self.averaging.reach() + Averaging::BOX.reach() + 1;
-        let frames = if self.averages() { frames } else { 0 };
+        let frames = if self.averages() { self.averaging.halo() } else { 0 };
         let within = match self.variant {
             // The directions along a line were found from segments, too, which reach as far as the next one.
             Variant::PiLd | Variant::PiPd | Variant::Hybrid => chain,

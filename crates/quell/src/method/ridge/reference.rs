@@ -1,6 +1,7 @@
 //! Context ridge in plain `f64`, to be read beside the formulas of [`Plan`]. Slow; every fast path is tested against it.
 
 use super::Plan;
+use crate::bm3d::reference::count_at;
 use crate::method::group::Guide;
 use crate::{Plane, PlaneView, bm3d};
 
@@ -9,14 +10,19 @@ pub type Group = Vec<(usize, usize)>;
 
 /// Runs the plan: all rounds at one size.
 pub fn run(plan: &Plan, noisy: &[PlaneView<'_>]) -> Vec<Plane> {
-    let mut x = pilot(plan, noisy);
+    run_counted(plan, noisy, None)
+}
+
+/// The same for averages of so many frames each pixel ([`Frames::Counted`](crate::method::Frames::Counted)).
+pub fn run_counted(plan: &Plan, noisy: &[PlaneView<'_>], counts: Option<&PlaneView<'_>>) -> Vec<Plane> {
+    let mut x = bm3d::reference::run_counted(&plan.pilot, noisy, counts).last;
     let mut z: Vec<Plane> = noisy.iter().map(PlaneView::to_plane).collect();
     let mut found = Vec::new();
     for index in 0..plan.rounds.len() {
         if let Some(new) = groups(plan, index, &x[0].view(), &z[0].view()) {
             found = new;
         }
-        (x, z) = round(plan, index, &found, noisy, &x, &z);
+        (x, z) = round_counted(plan, index, &found, noisy, (&x, &z), counts);
     }
     z
 }
@@ -69,6 +75,18 @@ pub fn round(
     x: &[Plane],
     z: &[Plane],
 ) -> (Vec<Plane>, Vec<Plane>) {
+    round_counted(plan, index, groups, noisy, (x, z), None)
+}
+
+/// The same for averages of frames.
+pub fn round_counted(
+    plan: &Plan,
+    index: usize,
+    groups: &[Group],
+    noisy: &[PlaneView<'_>],
+    (x, z): (&[Plane], &[Plane]),
+    counts: Option<&PlaneView<'_>>,
+) -> (Vec<Plane>, Vec<Plane>) {
     let tau = f64::from(plan.rounds[index].tau);
     let most = most(plan);
     let channel = |c: usize| {
@@ -80,8 +98,10 @@ pub fn round(
             let k = group.len() as f64;
             let (xs, zs) = (patches(&x[c], group, n), patches(&z[c], group, n));
             let square: f64 = group.iter().map(|&place| box_mean(&residue, place, n)).sum::<f64>() / k;
-            let t = (1.0 - square.sqrt() / sigma).max(tau + 1e-6);
-            let ridge = f64::from(plan.ridge(c, group.len(), t as f32));
+            // The first patch is the reference.
+            let count = group.first().map_or(1.0, |&place| count_at(counts, place, n));
+            let t = (1.0 - (square * count).sqrt() / sigma).max(tau + 1e-6);
+            let ridge = f64::from(plan.ridge(c, group.len(), t as f32)) / count;
             let (estimate, variance) = regress(&xs, &zs, ridge, plan.center);
             let (weight, stays) = (k / most / (1.0 + variance), (tau / t).min(0.999));
             let kept = weight * (1.0 - stays);

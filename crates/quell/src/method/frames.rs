@@ -1,0 +1,132 @@
+//! Frames around one that it is averaged with, along the motion of blocks, before a method that knows nothing of video
+//! filters it: with less noise, and knowing of every pixel how much is left.
+
+use serde::Serialize;
+
+use crate::isoline::Square;
+
+/// What a pixel of motion must gain at every pixel of a block, in deviations of the noise.
+const STEP_COST: f64 = 0.01;
+
+/// How far blocks may move between frames.
+const MOTION: usize = 16;
+
+/// How different another frame may be, in units of the noise variance.
+const THRESHOLD: f32 = 0.22;
+
+/// Of how many frames each pixel that is filtered is the average.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Frames {
+    /// Of one: itself.
+    #[default]
+    One,
+    /// Frames are averaged first, and then filtered as [`Counted`](Self::Counted) ones.
+    Averaged(Window),
+    /// A plane beside the channels says it of every pixel: with n there, a group whose reference patch has its middle
+    /// there has n times less noise variance.
+    Counted,
+}
+
+/// Frames that are averaged.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Window {
+    /// Before the present one.
+    pub past: usize,
+    /// After it.
+    pub future: usize,
+    /// How; white is 255.
+    pub averaging: Averaging,
+}
+
+impl Window {
+    /// So many frames around one, with noise of deviation `sigma` in channel 0, on the 0..255 scale.
+    pub fn new(past: usize, future: usize, sigma: f32) -> Self {
+        Self { past, future, averaging: Averaging::new(MOTION, THRESHOLD, 255.0, f64::from(sigma).powi(2)) }
+    }
+}
+
+impl Frames {
+    /// Most frames before one and after it.
+    pub const MOST: usize = 8;
+
+    /// The frames around one, if there are any.
+    pub(crate) fn window(&self) -> Option<&Window> {
+        match self {
+            Self::Averaged(window) => Some(window),
+            _ => None,
+        }
+    }
+}
+
+/// The average over frames. Motion is found in whole numbers, the same on all devices: first in steps of 4 pixels, then near
+/// what was found. Plane 0 decides; the others follow it. Samples outside of a picture are those of its edge.
+///
+/// ```text
+/// u = mean of z_0 over 3 x 3 pixels;  q = floor(quanta u + 1/2), at least 0 and at most 1023       in every frame
+/// h = sum of q over 4 x 4 pixels, which begin at multiples of 4
+/// for every other frame t', in the order of time:
+///     coarse   for each block of 16 x 16 pixels, from the first corner on, s = (dy, dx) of least (cost, dy, dx), both
+///              multiples of 4 up to 4 `coarse` either way, where B is the block and 8 pixels around it:
+///              cost = step_cost (|dy| + |dx|) + sum of |h_t'(p + s) - h(p)| over B
+///     motion   of the steps s up to 3 pixels either way from that one the least in the same sense,
+///              cost = step_cost (|dy| + |dx|) + sum of |q_t'(p + s) - q(p)| over B; no motion if `coarse` is 0
+///     e        = mean over 9 x 9 pixels of (u_t'(p + s(p)) - u(p))^2
+///     w_t'     = 1 / (1 + slope max(0, e - noise))^2
+/// n = 1 + sum w_t';  z becomes (z + sum w_t' z_t'(p + s)) / n        in every plane
+/// ```
+///
+/// An average has n^2 / (1 + sum w_t'^2) times less noise variance: that is what [`Frames::Counted`] is told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Averaging {
+    /// Steps of [`SCALE`](Self::SCALE) pixels that a block may have moved, either way; 0: no motion is looked for.
+    pub coarse: usize,
+    /// What a pixel of motion must gain.
+    pub step_cost: i32,
+    /// Whole numbers in a unit of the samples.
+    pub quanta: f32,
+    /// What noise alone makes of the squared difference of two frames.
+    pub noise: f32,
+    /// From what is above it to weights.
+    pub slope: f32,
+}
+
+impl Averaging {
+    /// Side of a block.
+    pub const BLOCK: usize = 16;
+    /// Pixels around a block that its motion is decided on, too.
+    pub const AROUND: usize = 8;
+    /// Pixels of a coarse step.
+    pub const SCALE: usize = 4;
+    /// Pixels around the best of the coarse steps that are tried.
+    pub const FINE: usize = 3;
+    /// Largest whole number.
+    pub const MOST: i32 = 1023;
+    /// The box in which frames are compared.
+    pub const BOX: Square = Square { cell: 1, margin: 4 };
+
+    /// Most pixels that a block may have moved, either way.
+    pub fn reach(&self) -> usize {
+        if self.coarse == 0 { 0 } else { Self::SCALE * self.coarse + Self::FINE }
+    }
+
+    /// Rows around a row that its average depends on.
+    pub(crate) fn halo(&self) -> usize {
+        Self::BLOCK + Self::AROUND + self.reach() + Self::BOX.reach() + 1
+    }
+
+    /// Blocks that move up to `motion` pixels, frames that count half or less where they differ by `threshold` times the
+    /// `variance` of the noise more than noise does.
+    pub(crate) fn new(motion: usize, threshold: f32, white: f32, variance: f64) -> Self {
+        let quanta = 4.0 * 255.0 / f64::from(white);
+        let pixels = (Self::BLOCK + 2 * Self::AROUND).pow(2) as f64;
+        Self {
+            coarse: motion / Self::SCALE,
+            step_cost: (STEP_COST * variance.sqrt() * quanta * pixels).round().clamp(1.0, 1e6) as i32,
+            quanta: quanta as f32,
+            // Both frames have a ninth of the noise.
+            noise: (2.0 / 9.0 * variance) as f32,
+            slope: (1.0 / (variance * f64::from(threshold))) as f32,
+        }
+    }
+}

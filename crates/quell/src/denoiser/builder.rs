@@ -389,7 +389,14 @@ impl DenoiserBuilder {
 
     /// The same of one scale, with all sizes of the picture.
     fn sizes(&self, subject: &Subject) -> Result<(Params, Plan)> {
-        let params = self.params(subject.noise255(), subject.planes)?;
+        let noise = subject.noise255();
+        let mut params = self.params(noise, subject.planes)?;
+        if subject.video && matches!(self.method, Method::Bm3d(_) | Method::Ridge(_)) {
+            // What is filtered is an average of frames, most of which count.
+            let (past, future) = params.frames();
+            params =
+                self.params(noise / (1.0 + FRAMES_COUNT * (past + future) as f32).sqrt(), subject.planes)?;
+        }
         let plan = params.plan(subject)?;
         let plan = match subject.coarser() {
             Some(coarser) => plan.with_coarser(self.sizes(&coarser)?.1)?,
@@ -406,6 +413,9 @@ impl DenoiserBuilder {
         self.correlation.scaled(f64::from(white / 255.0))
     }
 }
+
+/// What another frame counts in an average, in the mean.
+const FRAMES_COUNT: f32 = 0.6;
 
 pub(super) fn check_positive(name: &str, v: f32) -> Result<()> {
     if v.is_finite() && v > 0.0 {

@@ -3,16 +3,21 @@
 
 use serde::Serialize;
 
+use super::parameter::within;
 use crate::isoline::Square;
+use crate::{Error, Result};
 
 /// What a pixel of motion must gain at every pixel of a block, in deviations of the noise.
 const STEP_COST: f64 = 0.01;
 
 /// How far blocks may move between frames.
-const MOTION: usize = 16;
+pub(super) const MOTION: usize = 16;
 
 /// How different another frame may be, in units of the noise variance.
-const THRESHOLD: f32 = 0.22;
+pub(super) const THRESHOLD: f32 = 0.22;
+
+/// Frames before one and after it, where nothing else is said.
+pub(super) const AROUND: usize = 2;
 
 /// Of how many frames each pixel that is filtered is the average.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,8 +47,24 @@ pub struct Window {
 impl Window {
     /// So many frames around one, with noise of deviation `sigma` in channel 0, on the 0..255 scale.
     pub fn new(past: usize, future: usize, sigma: f32) -> Self {
-        Self { past, future, averaging: Averaging::new(MOTION, THRESHOLD, 255.0, f64::from(sigma).powi(2)) }
+        Self::with(past, future, MOTION, THRESHOLD, sigma)
     }
+
+    /// The same with blocks that move up to `motion` pixels, and frames that may differ by `threshold`.
+    pub(super) fn with(past: usize, future: usize, motion: usize, threshold: f32, sigma: f32) -> Self {
+        let averaging = Averaging::new(motion, threshold, 255.0, f64::from(sigma).powi(2));
+        Self { past, future, averaging }
+    }
+}
+
+/// What is true of the parameters of every method that averages.
+pub(super) fn validate(past: usize, future: usize, motion: usize, threshold: f32) -> Result<()> {
+    within("past", past, 0..=Frames::MOST)?;
+    within("future", future, 0..=Frames::MOST)?;
+    if motion > 32 || !motion.is_multiple_of(Averaging::SCALE) {
+        return Err(Error::parameter("motion", motion, "must be from 0 to 32 in steps of 4"));
+    }
+    within("frame-threshold", threshold, 0.001..=1000.0)
 }
 
 impl Frames {

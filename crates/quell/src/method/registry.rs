@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::frames::{self, Frames};
 use super::parameter::{Kind, Parameter, Settings};
 use super::{Plan, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Ends;
@@ -29,6 +30,8 @@ pub(crate) struct Subject {
     pub(crate) scales: usize,
     /// Whether this is one of the smaller ones.
     pub(crate) coarse: bool,
+    /// They are frames of a video.
+    pub(crate) video: bool,
     /// Where the noise was clipped, if that is known.
     pub(crate) clipped: Option<Ends>,
     /// Power spectrum of the noise in space, where it is not white and the method knows what to do with it.
@@ -52,7 +55,7 @@ impl Subject {
     pub(crate) fn new(width: usize, height: usize, planes: usize, white: f32) -> Self {
         let range = (0.0, white);
         let (guide, levels, strength) = (Guide::Own, [1.0; 3], 1.0);
-        let (sigma, scales, coarse, clipped) = (0.0, 1, false, None);
+        let (sigma, scales, coarse, video, clipped) = (0.0, 1, false, false, None);
         let psd = None;
         Self {
             width,
@@ -66,6 +69,7 @@ impl Subject {
             levels,
             scales,
             coarse,
+            video,
             clipped,
             psd,
         }
@@ -78,6 +82,22 @@ impl Subject {
         let worth = scales > 0 && width.min(height) >= LEAST_SIDE;
         let sigma = self.sigma / 2.0;
         worth.then_some(Self { width, height, scales, coarse: true, sigma, psd: None, ..self.clone() })
+    }
+
+    /// What is averaged before it is filtered: frames of a video, with noise of deviation `sigma` in channel 0 on the
+    /// 0..255 scale.
+    pub(super) fn frames(
+        &self,
+        past: usize,
+        future: usize,
+        motion: usize,
+        threshold: f32,
+        sigma: f32,
+    ) -> Frames {
+        if !self.video || past + future == 0 {
+            return Frames::One;
+        }
+        Frames::Averaged(frames::Window::with(past, future, motion, threshold, sigma))
     }
 
     /// The noise that is filtered for.
@@ -269,12 +289,14 @@ impl Default for Method {
 }
 
 impl Params {
-    /// Frames after a frame that its result depends on.
-    pub(crate) fn future(&self) -> usize {
+    /// Frames before a frame and after it that its result depends on.
+    pub(crate) fn frames(&self) -> (usize, usize) {
         match self {
-            Self::Nlm(params) => params.future,
-            Self::Isoline(params) => params.future,
-            _ => 0,
+            Self::Bm3d(params) => (params.past, params.future),
+            Self::Ridge(params) => (params.past, params.future),
+            Self::Nlm(params) => (params.past, params.future),
+            Self::Isoline(params) => (params.past, params.future),
+            Self::Classic(_) => (0, 0),
         }
     }
 }

@@ -243,6 +243,7 @@ impl Lane {
             strength: denoiser.spec.strength_factor(),
             scales: if noise.developed { denoiser.spec.scales_of_developed() } else { 1 },
             psd: noise.psd,
+            video: true,
             ..Subject::new(width, height, planes.len(), format.white)
         };
         let curve = denoiser.spec.noise.known().and_then(Model::brightness);

@@ -81,7 +81,7 @@ impl Denoiser {
                 format.layout.name()
             )));
         }
-        let latency = self.spec.params(25.0, 1)?.future();
+        let latency = self.spec.params(25.0, 1)?.frames().1;
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let source = if self.spec.noise.known().is_some() || !self.spec.correlation.is_none() {
             Source::Given(Box::new(noise))

@@ -2,6 +2,7 @@
 
 mod bm3d;
 mod classic;
+pub(super) mod frames;
 mod group;
 mod isoline;
 mod level;
@@ -28,7 +29,7 @@ pub struct Cpu {
     level: Level,
     tile: usize,
     bm3d: Arc<bm3d::Pools>,
-    isoline: Arc<isoline::Pool>,
+    isoline: Arc<frames::Pool>,
     ridge: Arc<ridge::Pools>,
 }
 
@@ -82,17 +83,19 @@ impl Backend for Cpu {
 impl Cpu {
     /// Puts work on channels to work.
     fn channels(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
-        let (cpu, window, part) = (self.clone(), plan.work().window(), plan.part().cloned());
+        let (cpu, window, part) = (self.clone(), plan.window(), plan.part().cloned());
         Ok(match plan.work().clone() {
             Work::Bm3d(plan) => Box::new(Singly::new(window, move |frame, to, control| {
-                let views = views(window, frame.planes)?;
-                let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, part.as_ref(), &views, control))?;
+                let (planes, counts) = (views(window, frame.planes)?, views(window, frame.guide)?);
+                let channels = Channels { planes: &planes, counts: counts.first().copied() };
+                let out = cpu.pool.install(|| bm3d::run(&cpu, &plan, part.as_ref(), channels, control))?;
                 store(&out, to);
                 Ok(())
             })),
             Work::Ridge(plan) => Box::new(Singly::new(window, move |frame, to, control| {
-                let views = views(window, frame.planes)?;
-                let out = cpu.pool.install(|| ridge::run(&cpu, &plan, &views, control))?;
+                let (planes, counts) = (views(window, frame.planes)?, views(window, frame.guide)?);
+                let channels = Channels { planes: &planes, counts: counts.first().copied() };
+                let out = cpu.pool.install(|| ridge::run(&cpu, &plan, channels, control))?;
                 store(&out, to);
                 Ok(())
             })),
@@ -110,6 +113,31 @@ impl Cpu {
                 Ok(())
             })),
         })
+    }
+}
+
+/// The channels of a picture, and of averages how many frames each pixel is made of.
+#[derive(Clone, Copy)]
+struct Channels<'a> {
+    planes: &'a [PlaneView<'a>],
+    counts: Option<PlaneView<'a>>,
+}
+
+impl<'a> From<&'a [PlaneView<'a>]> for Channels<'a> {
+    fn from(planes: &'a [PlaneView<'a>]) -> Self {
+        Self { planes, counts: None }
+    }
+}
+
+impl Channels<'_> {
+    /// They must be those of the plan.
+    fn check(&self, n: usize, (w, h): (usize, usize)) -> Result<()> {
+        let mut all = self.planes.iter().chain(&self.counts);
+        if self.planes.len() != n || all.any(|p| (p.width(), p.height()) != (w, h)) {
+            let what = format!("the plan is for {n} planes of {w} x {h} pixels, not for these");
+            return Err(Error::Shape(what));
+        }
+        Ok(())
     }
 }
 

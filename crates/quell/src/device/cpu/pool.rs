@@ -5,28 +5,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A pool of buffers; an empty pool makes new ones.
 #[derive(Default)]
-pub(super) struct Pool<T>(Mutex<Vec<T>>);
+pub(in crate::device) struct Pool<T>(Mutex<Vec<T>>);
 
 impl<T: Default> Pool<T> {
     fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn take(&self) -> T {
+    pub(in crate::device) fn take(&self) -> T {
         self.lock().pop().unwrap_or_default()
     }
 
-    pub(super) fn give(&self, item: T) {
+    pub(in crate::device) fn give(&self, item: T) {
         self.lock().push(item);
     }
 
     /// Buffers that wait to be used again.
-    pub(super) fn waiting(&self) -> usize {
+    pub(in crate::device) fn waiting(&self) -> usize {
         self.lock().len()
     }
 
     /// A buffer that goes back by itself.
-    pub(super) fn borrow(&self) -> Loan<'_, T> {
+    pub(in crate::device) fn borrow(&self) -> Loan<'_, T> {
         Loan { item: self.take(), pool: self }
     }
 }

@@ -1,6 +1,7 @@
 //! Between the caller's samples and the channels that a method filters: what a device does not do by itself is done here,
 //! around its sequence, and is the same for pictures, samples and video.
 
+mod averaged;
 mod colors;
 mod each;
 mod layer;
@@ -13,6 +14,7 @@ mod unclip;
 use super::Sequence;
 use crate::method::{Front, Mix, Plan};
 use crate::{ColorMode, Result};
+use averaged::Averaged;
 use colors::Converted;
 use each::Each;
 pub(super) use layer::host_only;
@@ -48,6 +50,8 @@ pub(super) fn open(
 
 fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
     let front = plan.front().clone();
+    // Frames are averaged on channels, by the host.
+    let takes = if plan.frames().window().is_some() { takes.min(Takes::Samples) } else { takes };
     if !front.mix.is_none() {
         return layered(Mixed::new(plan), plan, Front { mix: Mix::default(), ..front }, takes, open);
     }
@@ -81,7 +85,10 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
         Some(mode) if takes < Takes::Colors || mode == ColorMode::Luma || sizes => converted(),
         None if takes == Takes::Floats => converted(),
         _ if sizes => scaled(plan, takes, open),
-        _ => open(plan),
+        _ => match plan.frames().window() {
+            Some(frames) => Ok(Box::new(Averaged::new(open(&plan.counted())?, plan, frames)?)),
+            None => open(plan),
+        },
     }
 }
 

@@ -86,12 +86,25 @@ pub struct Params {
     pub passes: usize,
     /// How colour pictures are filtered.
     pub color: ColorMode,
+    /// Frames of a video before the present one that it is averaged with, along motion.
+    pub past: usize,
+    /// Frames after it.
+    pub future: usize,
+    /// How far blocks may move between frames, in pixels.
+    pub motion: usize,
+    /// How different another frame may be, in units of the noise variance.
+    #[serde(rename = "frame-threshold")]
+    pub frame_threshold: f32,
 }
 
 parameters! {
     Params;
     "passes", passes, "1: basic estimate only, 2: basic estimate and Wiener filter";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
+    "past", past, "video: frames before the present one to average with it, 0 to 8";
+    "future", future, "video: frames after it";
+    "motion", motion, "video: how far blocks may move between frames, 0 to 32 in steps of 4";
+    "frame-threshold", frame_threshold, "video: how different another frame may be";
     "lambda", lambda, "threshold of pass 1 in units of the noise (lambda3D)";
     "mu2", mu2, "factor on the noise variance in the Wiener filter";
     "hard.patch", hard.patch, "pass 1: side of a patch, 4 to 16";
@@ -129,6 +142,7 @@ impl Params {
         if !matches!(self.passes, 1 | 2) {
             return Err(Error::parameter("passes", self.passes, "must be 1 or 2"));
         }
+        crate::method::frames::validate(self.past, self.future, self.motion, self.frame_threshold)?;
         range("lambda", self.lambda, 0.0, 100.0)?;
         range("mu2", self.mu2, 0.0, 100.0)?;
         for (pass, p) in [("hard", &self.hard), ("wiener", &self.wiener)] {

@@ -2,6 +2,7 @@
 
 use super::{Params, PassParams, Weight};
 use crate::ColorMode;
+use crate::method::frames;
 use crate::method::parameter::from_name;
 use crate::transform::Transform::{Bior, Dct, Haar};
 
@@ -92,6 +93,9 @@ impl Profile {
             exact: false,
             weight: Weight::Variance,
         };
+        // The authors know of no frames.
+        let own = matches!(self, Self::Fast | Self::Middle | Self::Normal | Self::High);
+        let frames = if own { frames::AROUND } else { 0 };
         let method = |hard, lambda, wiener, mu2| Params {
             hard,
             lambda,
@@ -99,6 +103,10 @@ impl Profile {
             mu2,
             passes: 2,
             color: ColorMode::Opp,
+            past: frames,
+            future: frames,
+            motion: frames::MOTION,
+            frame_threshold: frames::THRESHOLD,
         };
         // quell's own passes, tuned on Set12. Both taus leave room for the noise of the distance, 2 sigma^2;
         // beyond that, how large they are hardly matters.

@@ -29,7 +29,8 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
         plan = plan.with_spectrum(psd);
     }
     let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
-    Ok(crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) }))
+    let plan = crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) });
+    plan.over(subject.frames(params.past, params.future, params.motion, params.frame_threshold, sigma[0]))
 }
 
 /// Colours without noise need not be filtered.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::method::frames;
 use crate::method::parameter::{from_name, parameters, within};
 use crate::{Error, Result};
 
@@ -190,10 +191,7 @@ impl Params {
         within("pilot-share", self.pilot_share, 0.0..=1.0)?;
         within("past", self.past, 0..=MOST_FRAMES)?;
         within("future", self.future, 0..=MOST_FRAMES)?;
-        if self.motion > 32 || !self.motion.is_multiple_of(4) {
-            return Err(Error::parameter("motion", self.motion, "must be from 0 to 32 in steps of 4"));
-        }
-        within("frame-threshold", self.frame_threshold, 0.001..=1000.0)?;
+        frames::validate(self.past, self.future, self.motion, self.frame_threshold)?;
         let others = [("past", self.past), ("future", self.future)];
         match others.into_iter().find(|&(_, frames)| frames > 0 && self.variant.is_blind()) {
             Some((name, frames)) => {

@@ -100,6 +100,15 @@ pub struct Params {
     pub limit: f32,
     /// How colour pictures are filtered.
     pub color: ColorMode,
+    /// Frames of a video before the present one that it is averaged with, along motion.
+    pub past: usize,
+    /// Frames after it.
+    pub future: usize,
+    /// How far blocks may move between frames, in pixels.
+    pub motion: usize,
+    /// How different another frame may be, in units of the noise variance.
+    #[serde(rename = "frame-threshold")]
+    pub frame_threshold: f32,
 }
 
 parameters! {
@@ -122,6 +131,10 @@ parameters! {
     "scales", scales, "sizes at which a picture is filtered, 1 to 4";
     "limit", limit, "how far a smaller picture corrects, in units of sigma";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
+    "past", past, "video: frames before the present one to average with it, 0 to 8";
+    "future", future, "video: frames after it";
+    "motion", motion, "video: how far blocks may move between frames, 0 to 32 in steps of 4";
+    "frame-threshold", frame_threshold, "video: how different another frame may be";
     "first.kind", pilot.kind, "first estimate: BM3D fast, middle, normal or high; or ridge";
     "first.patch", pilot.patch, "first estimate by ridge: side of a patch, 2 to 13";
     "first.group", pilot.group, "first estimate by ridge: patches in a group";
@@ -133,6 +146,7 @@ parameters! {
 impl Params {
     /// Checks every parameter and every pair of them.
     pub fn validate(&self) -> Result<()> {
+        crate::method::frames::validate(self.past, self.future, self.motion, self.frame_threshold)?;
         within("rounds", self.rounds, 1..=32)?;
         within("rematch", self.rematch, 1..=32)?;
         within("shift", self.shift, 0..=16)?;

@@ -2,6 +2,7 @@
 
 use super::{Params, PilotKind, PilotParams};
 use crate::ColorMode;
+use crate::method::frames;
 use crate::method::parameter::from_name;
 
 /// A named set of parameters.
@@ -75,6 +76,10 @@ impl Profile {
             scales,
             limit: 0.3,
             color: ColorMode::Opp,
+            past: frames::AROUND,
+            future: frames::AROUND,
+            motion: frames::MOTION,
+            frame_threshold: frames::THRESHOLD,
         };
         // Strong noise wants more patches.
         let most = if sigma > 40.0 { 96 } else { 64 };
@@ -93,6 +98,8 @@ impl Profile {
             lambda: 1.0,
             mu: 0.0,
             scales: 1,
+            past: 0,
+            future: 0,
             ..normal.clone()
         };
         match self {

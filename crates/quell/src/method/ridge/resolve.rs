@@ -30,6 +30,8 @@ fn sizes(params: &Params, subject: &Subject, scales: usize) -> Result<crate::Pla
     let plan = Plan::new(params, subject.width, subject.height, &sigma)?;
     let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
     let plan = crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) });
+    let frames = subject.frames(params.past, params.future, params.motion, params.frame_threshold, sigma[0]);
+    let plan = plan.over(frames)?;
     if scales == 1 || subject.width.min(subject.height) < LEAST_SIDE {
         return Ok(plan);
     }

@@ -44,10 +44,19 @@ pub(super) struct FilterUnit<'a> {
     pub(super) noisy: Source<'a>,
     pub(super) basic: Option<Source<'a>>,
     pub(super) sigma: f32,
+    /// Of how many frames each pixel is the average, if not of one.
+    pub(super) counts: Option<Source<'a>>,
     pub(super) scratch: &'a mut Scratch,
     /// Numerator and denominator over the unit's region.
     pub(super) numerator: &'a mut [f32],
     pub(super) denominator: &'a mut [f32],
+}
+
+/// The part of the noise variance that is left in the group of a reference patch.
+#[inline(always)]
+pub(super) fn part_of_noise(counts: Option<Source<'_>>, (x, y): (usize, usize), patch: usize) -> f32 {
+    let middle = x + patch / 2;
+    counts.map_or(1.0, |counts| 1.0 / counts.row(y + patch / 2, middle..middle + 1)[0])
 }
 
 impl Kernel for FilterUnit<'_> {
@@ -63,7 +72,7 @@ impl Kernel for FilterUnit<'_> {
 }
 #[inline(always)]
 fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
-    let FilterUnit { pass, unit, groups, noisy, basic, sigma, scratch, numerator, denominator } = job;
+    let FilterUnit { pass, unit, groups, noisy, basic, sigma, counts, scratch, numerator, denominator } = job;
     let region = &unit.region;
     let width = region.width();
     // One vector more than a multiple of eight, so that the rows of a patch do not share cache sets.
@@ -113,6 +122,7 @@ fn run<S: Simd, T: Points8>(job: FilterUnit<'_>) {
                 at: &at[..n],
                 stride: layout.stride,
                 constants: &constants,
+                strength: constants.strength(part_of_noise(counts, (x, y), pass.patch)),
                 variances,
                 kaiser: &kaiser,
                 noisy: z.as_ptr(),

@@ -40,11 +40,17 @@ impl Constants {
             hard: matches!(pass.shrink, Shrink::Hard { .. }),
             relative: pass.exact || pass.spectrum.is_some(),
             weight: pass.weight,
-            // Never 0: a Wiener filter that assumes no noise would divide 0 by 0.
-            strength: (factor * sigma * sigma).max(1e-30),
+            strength: factor * sigma * sigma,
             norm2: outer(&|u, v| scales.norm2[u] * scales.norm2[v]),
             undo: outer(&|u, v| scales.undo[u] * scales.undo[v]),
         }
+    }
+
+    /// For a group in which so much of the noise variance is left.
+    #[inline(always)]
+    pub(super) fn strength(&self, part: f32) -> f32 {
+        // Never 0: a Wiener filter that assumes no noise would divide 0 by 0.
+        (self.strength * part).max(1e-30)
     }
 }
 
@@ -53,6 +59,8 @@ pub(super) struct Group<'a> {
     pub(super) at: &'a [usize],
     pub(super) stride: usize,
     pub(super) constants: &'a Constants,
+    /// `lambda^2` or `mu2`, times the noise variance.
+    pub(super) strength: f32,
     pub(super) variances: &'a Variances,
     pub(super) kaiser: &'a Row,
     pub(super) noisy: *const Row,
@@ -225,7 +233,7 @@ unsafe fn hard<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
             let rows = &mut *g.stack.add(k);
             let mut v = S::load8(rows.as_ptr().cast(), 8);
             T::forward::<S>(&mut v);
-            let (threshold, back) = (S::splat(c.strength * size), S::splat(1.0 / size));
+            let (threshold, back) = (S::splat(g.strength * size), S::splat(1.0 / size));
             for u in 0..8 {
                 let energy = S::mul(v[u], v[u]);
                 let factor = S::mul(back, S::load(c.undo[u].as_ptr()));
@@ -259,7 +267,7 @@ unsafe fn wiener<S: Simd, T: Points8, const N: usize>(g: &Group<'_>) -> f32 {
         // SAFETY: k is below N; rows have 8 floats.
         unsafe {
             let (rows, pilot) = (&mut *g.stack.add(k), &*g.pilot.add(k));
-            let (strength, back) = (S::splat(c.strength * size), S::splat(1.0 / size));
+            let (strength, back) = (S::splat(g.strength * size), S::splat(1.0 / size));
             let mut b = S::load8(pilot.as_ptr().cast(), 8);
             T::forward::<S>(&mut b);
             for u in 0..8 {

@@ -17,10 +17,10 @@ use super::group::unit::{Rect, Source, Unit, touching, units};
 use super::pool::Pool;
 use super::schedule::{Part, in_order};
 use super::simd::dispatch;
-use super::{Cpu, Level};
+use super::{Channels, Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan, Shrink};
 use crate::memory::check_planes;
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Plane, PlaneView, Result};
 
 /// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.
 #[derive(Default)]
@@ -39,20 +39,24 @@ struct Scratch {
     regress: regress::Scratch,
 }
 
+/// What is filtered, and of averages how many frames they are made of.
+#[derive(Clone, Copy)]
+struct Noisy<'a> {
+    channels: &'a [Source<'a>],
+    counts: Option<Source<'a>>,
+}
+
 /// Runs the plan on the channels of a picture, tile by tile; or on some of its rows, with those around them that are
 /// given, in the same order.
 pub(super) fn run(
     cpu: &Cpu,
     plan: &Plan,
     part: Option<&crate::method::Part>,
-    noisy: &[PlaneView<'_>],
+    channels: Channels<'_>,
     control: &Control,
 ) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
-    if noisy.len() != plan.channels() || noisy.iter().any(|p| (p.width(), p.height()) != (w, h)) {
-        let n = plan.channels();
-        return Err(Error::Shape(format!("the plan is for {n} planes of {w} x {h} pixels, not for these")));
-    }
+    channels.check(plan.channels(), (w, h))?;
     let given = Rect { x: 0..w, y: part.map_or(0..h, |p| p.read.clone()) };
     let wanted = part.map_or(0..h, |p| p.write.clone());
     // Units, and with them the order of every addition, are those of the whole picture.
@@ -67,21 +71,23 @@ pub(super) fn run(
         .all(|u| given.y.start <= u.region.y.start && u.region.y.end <= given.y.end);
     if part.is_some() && !reached {
         // Too few rows around for whole units: a picture of its own.
-        return run(cpu, plan, None, noisy, control);
+        return run(cpu, plan, None, channels, control);
     }
     let total = work.iter().flatten().map(|s| s.units.len() as u64).sum();
     let progress = Steps { control, done: 0.into(), total };
-    let noisy: Vec<Source<'_>> = noisy.iter().map(|&view| Source::part(view, &given, (w, h))).collect();
+    let source = |view| Source::part(view, &given, (w, h));
+    let noisy: Vec<Source<'_>> = channels.planes.iter().map(|&view| source(view)).collect();
+    let noisy = Noisy { channels: &noisy, counts: channels.counts.map(source) };
     // Every pass leaves its planes to the next one.
     let largest = work.iter().flatten().map(|s| (s.area.width(), s.area.height())).max().unwrap_or((1, 1));
-    check_planes(noisy.len() * plan.passes.len(), largest.0, largest.1)?;
+    check_planes(plan.channels() * plan.passes.len(), largest.0, largest.1)?;
     if let ([stages], None) = (work.as_slice(), part) {
-        return run_tile(cpu, stages, &noisy, &progress);
+        return run_tile(cpu, stages, noisy, &progress);
     }
-    check_planes(noisy.len(), w, given.height())?;
-    let mut out: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(w, given.height())).collect();
+    check_planes(plan.channels(), w, given.height())?;
+    let mut out: Vec<Plane> = channels.planes.iter().map(|_| Plane::zeros(w, given.height())).collect();
     for (tile, stages) in tiles.iter().zip(&work) {
-        for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, &noisy, &progress)?) {
+        for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, noisy, &progress)?) {
             for (y, row) in tile.y.clone().zip(part.view().rows()) {
                 out.row_mut(y - given.y.start)[tile.x.clone()].copy_from_slice(row);
             }
@@ -121,16 +127,11 @@ fn stages<'a>(plan: &'a Plan, all: &'a [Vec<Unit>], tile: &Rect) -> Vec<Stage<'a
     stages
 }
 
-fn run_tile(
-    cpu: &Cpu,
-    stages: &[Stage<'_>],
-    noisy: &[Source<'_>],
-    progress: &Steps<'_>,
-) -> Result<Vec<Plane>> {
+fn run_tile(cpu: &Cpu, stages: &[Stage<'_>], noisy: Noisy<'_>, progress: &Steps<'_>) -> Result<Vec<Plane>> {
     let mut basic: Option<(Rect, Vec<Plane>)> = None;
     for stage in stages {
         let pilot: Option<Vec<Source<'_>>> = basic.as_ref().map(|(area, planes)| {
-            planes.iter().map(|p| Source::part(p.view(), area, noisy[0].size)).collect()
+            planes.iter().map(|p| Source::part(p.view(), area, noisy.channels[0].size)).collect()
         });
         let planes = run_pass(cpu, stage, noisy, pilot.as_deref(), progress)?;
         basic = Some((stage.area.clone(), planes));
@@ -155,14 +156,15 @@ impl Steps<'_> {
 fn run_pass(
     cpu: &Cpu,
     stage: &Stage<'_>,
-    noisy: &[Source<'_>],
+    noisy: Noisy<'_>,
     basic: Option<&[Source<'_>]>,
     progress: &Steps<'_>,
 ) -> Result<Vec<Plane>> {
     let Stage { pass, area, units } = stage;
     let name = if basic.is_some() { "Wiener filter" } else { "basic estimate" };
-    let mut planes: Vec<Plane> = noisy.iter().map(|_| Plane::zeros(area.width(), area.height())).collect();
-    let parts = strips(area, 2 * noisy.len(), &mut planes, units).into_iter().map(|strip| {
+    let channels = noisy.channels.len();
+    let mut planes: Vec<Plane> = (0..channels).map(|_| Plane::zeros(area.width(), area.height())).collect();
+    let parts = strips(area, 2 * channels, &mut planes, units).into_iter().map(|strip| {
         let items = (0..units.len()).filter(|&i| strip.takes(units[i])).collect();
         Part::new(strip, items)
     });
@@ -194,16 +196,17 @@ fn estimate(
     level: Level,
     pass: &PassPlan,
     unit: &Unit,
-    noisy: &[Source<'_>],
+    noisy: Noisy<'_>,
     basic: Option<&[Source<'_>]>,
     scratch: &mut Scratch,
     out: &mut Sums,
 ) {
-    let guide = basic.map_or(noisy[0], |b| b[0]);
+    let guide = basic.map_or(noisy.channels[0], |b| b[0]);
     let Scratch { matching, groups, filter, general, regress } = scratch;
     dispatch(level, MatchUnit { search: &pass.search(), unit, guide, scratch: matching, groups });
-    out.reset(2 * noisy.len(), unit.region.width() * unit.region.height());
-    for ((c, &noisy), sums) in noisy.iter().enumerate().zip(out.0.chunks_exact_mut(2)) {
+    let counts = noisy.counts;
+    out.reset(2 * noisy.channels.len(), unit.region.width() * unit.region.height());
+    for ((c, &noisy), sums) in noisy.channels.iter().enumerate().zip(out.0.chunks_exact_mut(2)) {
         let [numerator, denominator] = sums else { unreachable!("chunks of two") };
         let job = filter8::FilterUnit {
             pass,
@@ -212,6 +215,7 @@ fn estimate(
             noisy,
             basic: basic.map(|b| b[c]),
             sigma: pass.sigma[c],
+            counts,
             scratch: filter,
             numerator,
             denominator,

@@ -1,6 +1,6 @@
 //! Groups whose noisy patches are regressed on themselves ([`Shrink::Regress`](crate::bm3d::Shrink::Regress)).
 
-use super::filter8::FilterUnit;
+use super::filter8::{FilterUnit, part_of_noise};
 use crate::device::cpu::group::aggregate::spread;
 use crate::device::cpu::group::matching::Window;
 use crate::device::cpu::group::matrix::{Matrix, invert};
@@ -28,13 +28,14 @@ impl Kernel for Regress<'_> {
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Self { job, alpha, scratch: Scratch { y, map, estimate, mean } } = self;
-        let FilterUnit { pass, unit, groups, noisy, sigma, numerator, denominator, .. } = job;
+        let FilterUnit { pass, unit, groups, noisy, sigma, counts, numerator, denominator, .. } = job;
         let (region, patch) = (&unit.region, pass.patch);
         let window = Window { radius: pass.radius };
-        let (alpha2, noise) = (alpha * alpha, (patch * patch) as f32 * sigma * sigma);
+        let (alpha2, whole) = (alpha * alpha, (patch * patch) as f32 * sigma * sigma);
         let references = unit.ys.iter().flat_map(|&y| unit.xs.iter().map(move |&x| (x, y)));
         for (i, (column, row)) in references.enumerate() {
             let keys = groups.matches(i);
+            let noise = whole * part_of_noise(counts, (column, row), patch);
             let place = |&key: &u32| {
                 let (dy, dx) = window.displacement(key);
                 (column.wrapping_add_signed(dx as isize), row.wrapping_add_signed(dy as isize))

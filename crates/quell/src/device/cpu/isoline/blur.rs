@@ -1,6 +1,6 @@
 //! The small Gaussian that finds a pixel's level.
 
-use super::padded::{Band, Padded};
+use crate::device::cpu::frames::{Band, Padded};
 use crate::device::cpu::simd::{Kernel, Simd};
 
 /// One band of a blur: the band's only plane becomes the blurred `from`.

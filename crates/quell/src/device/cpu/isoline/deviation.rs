@@ -2,8 +2,8 @@
 
 use super::follow::{step, tests};
 use super::likelihood::{Sums, Test};
-use super::padded::{Band, Padded};
 use super::segments::Segments;
+use crate::device::cpu::frames::{Band, Padded};
 use crate::isoline::Plan;
 
 /// One band: its planes become the means over each pixel's line, the line's first direction and its pixels.

@@ -1,8 +1,8 @@
 //! PI-PD's second kernel: lines that follow the directions found beforehand.
 
 use super::likelihood::{Sums, Test};
-use super::padded::{Band, Padded};
 use super::segments::Segments;
+use crate::device::cpu::frames::{Band, Padded};
 use crate::isoline::{Offset, Plan};
 
 /// One band: its planes become the means over each pixel's line, the line's first direction and its pixels.

@@ -4,9 +4,9 @@
 use super::Engine;
 use super::deviation::DeviationBand;
 use super::follow::FollowBand;
-use super::padded::{Padded, each_band};
 use super::segments::{SegmentBand, Segments};
 use super::star::StarBand;
+use crate::device::cpu::frames::{Padded, each_band};
 use crate::device::cpu::simd::dispatch;
 use crate::isoline::{Map, Plan, Variant};
 use crate::{Control, Plane, Result};

@@ -1,7 +1,7 @@
 //! What quell's own filters know about a picture: the stages of the filter up to the decision. Only luma decides.
 
 use super::Run;
-use super::padded::Padded;
+use crate::device::cpu::frames::Padded;
 use crate::isoline::{Map, Restoring, Variant};
 use crate::{Plane, Result};
 

@@ -1,39 +1,28 @@
 //! Isoline filters on the processor: whole planes stage by stage, bands of rows on every thread.
 
 mod blur;
-mod boxes;
 mod deviation;
 mod follow;
-mod frames;
 mod likelihood;
 mod lines;
 mod maps;
-mod motion;
-mod padded;
 mod pool;
 mod restore;
 mod segments;
 mod sequence;
 mod star;
 
-pub(super) use padded::Pool;
 pub(super) use sequence::IsolineSequence;
 
-use std::ops::Range;
 use std::sync::Arc;
 
+use super::frames::{Layout, Padded, Pool, ROWS, columns, each_band};
 use super::simd::dispatch;
 use super::{Cpu, Level};
 use crate::device::Samples;
 use crate::isoline::{Map, Plan, Restoring, Variant};
 use crate::{Control, Error, Plane, PlaneView, Result};
-use padded::{Layout, Padded, each_band};
 use restore::Finish;
-
-/// Rows of a band.
-const ROWS: usize = 32;
-/// Columns that are worked on at once where many values are kept of each.
-const COLUMNS: usize = 512;
 
 /// Planes in work at once for each channel, at most.
 const PLANES: usize = 10;
@@ -274,9 +263,4 @@ impl Run<'_> {
         });
         out
     }
-}
-
-/// The columns of a picture, as many at a time as are worked on at once.
-fn columns(width: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..width).step_by(COLUMNS).map(move |x| x..(x + COLUMNS).min(width))
 }

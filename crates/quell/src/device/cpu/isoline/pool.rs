@@ -1,7 +1,7 @@
 //! Pooling of segments, eight pixels at a time.
 
-use super::padded::{Band, Layout, Padded};
 use super::segments::total;
+use crate::device::cpu::frames::{Band, Layout, Padded};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::isoline::{Plan, Pooling};
 

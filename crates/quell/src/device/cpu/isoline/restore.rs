@@ -1,7 +1,7 @@
 //! Lines of most energy in a residual, and what is put back of them.
 
-use super::boxes::{BoxSums, Part};
-use super::padded::{Band, Layout, Padded};
+use crate::device::cpu::frames::{Band, Layout, Padded};
+use crate::device::cpu::frames::{BoxSums, Part};
 use crate::device::cpu::simd::{Kernel, Simd, inlined};
 use crate::isoline::{Plan, Restoring};
 

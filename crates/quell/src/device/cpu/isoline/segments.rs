@@ -1,6 +1,6 @@
 //! The direction of least variance at every pixel, eight at a time (PI-PD's first kernel).
 
-use super::padded::{Band, Layout, Padded};
+use crate::device::cpu::frames::{Band, Layout, Padded};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::isoline::Plan;
 

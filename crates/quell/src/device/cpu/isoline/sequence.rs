@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::frames::{Frame, average};
 use super::{Engine, check, offset};
 use crate::device::cpu::Cpu;
+use crate::device::cpu::frames::{Count, Frame, average};
 use crate::device::ring::Ring;
 use crate::device::sequence::nothing_left;
 use crate::device::{Input, SamplesMut, Sequence};
@@ -44,7 +44,10 @@ impl Sequence for IsolineSequence {
         Planned::window(&self.plan).check_input(frame)?;
         control.check()?;
         check_planes(self.engine.fresh(&self.plan), self.plan.width, self.plan.height)?;
-        let read = self.pool.install(|| Frame::new(&self.engine, &self.plan, frame.planes));
+        let read = self.pool.install(|| {
+            let averaging = self.plan.averages().then_some(&self.plan.averaging);
+            Frame::new(self.engine.level, averaging, self.engine.read(&self.plan, frame.planes))
+        });
         self.frames.push(read);
         Ok(())
     }
@@ -54,10 +57,11 @@ impl Sequence for IsolineSequence {
         control.check()?;
         let Some((frame, others)) = self.window() else { return Err(nothing_left()) };
         self.pool.install(|| {
-            let result = match average(&self.engine, &self.plan, frame, &others) {
-                Some((z, count)) => self.engine.run(&self.plan, &z, Some(&count), control)?,
-                None => self.engine.run(&self.plan, &frame.z, None, control)?,
-            };
+            let result =
+                match average(self.engine.level, &self.plan.averaging, frame, &others, Count::Weights) {
+                    Some((z, count)) => self.engine.run(&self.plan, &z, Some(&count), control)?,
+                    None => self.engine.run(&self.plan, &frame.z, None, control)?,
+                };
             for (to, plane) in to.iter_mut().zip(&result) {
                 plane.store(to, offset(&self.plan), self.plan.white);
             }

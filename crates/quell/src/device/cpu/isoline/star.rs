@@ -1,8 +1,8 @@
 //! The edge detector of the hybrid filter.
 
 use super::likelihood::{Sums, Test};
-use super::padded::{Band, Padded};
 use super::segments::total;
+use crate::device::cpu::frames::{Band, Padded};
 use crate::device::cpu::simd::{Kernel, Simd};
 use crate::isoline::Plan;
 

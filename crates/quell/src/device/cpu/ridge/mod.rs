@@ -6,10 +6,10 @@ mod lists;
 mod round;
 
 use super::pool::Pool;
-use super::{Cpu, bm3d};
+use super::{Channels, Cpu, bm3d};
 use crate::memory::check_planes;
 use crate::ridge::Plan;
-use crate::{Control, Error, Plane, PlaneView, Result};
+use crate::{Control, Plane, Result};
 use round::Rounds;
 
 /// Buffers that outlive a picture.
@@ -20,17 +20,14 @@ pub(super) struct Pools {
 }
 
 /// Runs the plan on the channels of a picture.
-pub(super) fn run(cpu: &Cpu, plan: &Plan, noisy: &[PlaneView<'_>], control: &Control) -> Result<Vec<Plane>> {
+pub(super) fn run(cpu: &Cpu, plan: &Plan, channels: Channels<'_>, control: &Control) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
-    if noisy.len() != plan.channels() || noisy.iter().any(|p| (p.width(), p.height()) != (w, h)) {
-        let n = plan.channels();
-        return Err(Error::Shape(format!("the plan is for {n} planes of {w} x {h} pixels, not for these")));
-    }
+    channels.check(plan.channels(), (w, h))?;
     // The estimate, what has noise left, both as they become, and the residue.
-    check_planes(5 * noisy.len(), w, h)?;
+    check_planes(5 * plan.channels(), w, h)?;
     // Of eight parts of the work, the pilot is three.
-    let x = bm3d::run(cpu, &plan.pilot, None, noisy, &control.sections(0..3, 8))?;
-    Rounds::new(cpu, plan, noisy, x).run(&control.sections(3..8, 8))
+    let x = bm3d::run(cpu, &plan.pilot, None, channels, &control.sections(0..3, 8))?;
+    Rounds::new(cpu, plan, channels, x).run(&control.sections(3..8, 8))
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use rayon::prelude::*;
 
 use super::lists::{Lists, Offsets};
 use super::{any, group16};
-use crate::device::cpu::Cpu;
 use crate::device::cpu::group::aggregate::{Sums, spread, strips};
 use crate::device::cpu::group::matching::{self, Groups, MatchUnit, Window};
 use crate::device::cpu::group::unit::{Rect, Source, Unit, units};
 use crate::device::cpu::schedule::{Part, in_order};
 use crate::device::cpu::simd::dispatch;
+use crate::device::cpu::{Channels, Cpu};
 use crate::method::group::Search;
 use crate::ridge::{Plan, Round};
 use crate::{Control, Plane, PlaneView, Result};
@@ -33,6 +33,8 @@ pub(super) struct Rounds<'a> {
     cpu: &'a Cpu,
     plan: &'a Plan,
     noisy: &'a [PlaneView<'a>],
+    /// Of how many frames each pixel is the average, if not of one.
+    counts: Option<PlaneView<'a>>,
     /// The estimate and what has noise left, of every channel.
     x: Vec<Plane>,
     z: Vec<Plane>,
@@ -72,6 +74,7 @@ pub(super) struct Job<'a> {
     pub(super) x: &'a Plane,
     pub(super) z: &'a Plane,
     pub(super) residue: Option<&'a Plane>,
+    pub(super) counts: Option<PlaneView<'a>>,
     pub(super) offsets: &'a Offsets,
     /// `N`, `S0` and `S1` over the region; the last two for the corners of patches alone.
     pub(super) sums: &'a mut [Vec<f32>],
@@ -89,6 +92,9 @@ impl Job<'_> {
     #[inline(always)]
     pub(super) fn noise(&self, place: usize, numbers: &[u16]) -> Weights {
         let k = numbers.len();
+        let (middle, width) = (self.plan.patch / 2, self.plan.width);
+        let count =
+            self.counts.map_or(1.0, |counts| counts.row(place / width + middle)[place % width + middle]);
         let t = match self.residue {
             None => 1.0,
             Some(residue) => {
@@ -96,11 +102,11 @@ impl Job<'_> {
                 let at =
                     |n: &u16| residue[place.wrapping_add_signed(self.offsets.of[usize::from(*n)].0 as isize)];
                 let square = numbers.iter().map(at).sum::<f32>() / k as f32;
-                1.0 - square.sqrt() / self.plan.sigma[self.channel]
+                1.0 - (square * count).sqrt() / self.plan.sigma[self.channel]
             }
         };
         let t = t.max(self.tau + 1e-6);
-        Weights { t, ridge: self.plan.ridge(self.channel, k, t) }
+        Weights { t, ridge: self.plan.ridge(self.channel, k, t) / count }
     }
 
     /// The weight of a group and the part of it that is new, where `|I - D A|^2` is this.
@@ -120,9 +126,10 @@ impl Job<'_> {
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) fn new(cpu: &'a Cpu, plan: &'a Plan, noisy: &'a [PlaneView<'a>], pilot: Vec<Plane>) -> Self {
+    pub(super) fn new(cpu: &'a Cpu, plan: &'a Plan, channels: Channels<'a>, pilot: Vec<Plane>) -> Self {
+        let Channels { planes: noisy, counts } = channels;
         let z = noisy.iter().map(PlaneView::to_plane).collect();
-        Self { cpu, plan, noisy, x: pilot, z, residue: Vec::new() }
+        Self { cpu, plan, noisy, counts, x: pilot, z, residue: Vec::new() }
     }
 
     /// Goes through all rounds, and gives what is left then.
@@ -275,6 +282,7 @@ impl<'a> Rounds<'a> {
                 x: &self.x[channel],
                 z: &self.z[channel],
                 residue: self.residue.get(channel),
+                counts: self.counts,
                 offsets,
                 sums,
             };
@@ -297,7 +305,8 @@ pub(super) fn one(
     noisy: &[PlaneView<'_>],
     (x, z): (&[Plane], &[Plane]),
 ) -> Result<(Vec<Plane>, Vec<Plane>)> {
-    let mut rounds = Rounds { x: x.to_vec(), z: z.to_vec(), ..Rounds::new(cpu, plan, noisy, Vec::new()) };
+    let mut rounds =
+        Rounds { x: x.to_vec(), z: z.to_vec(), ..Rounds::new(cpu, plan, noisy.into(), Vec::new()) };
     let round = &plan.rounds[index];
     let search = round.search.as_ref().ok_or_else(|| crate::Error::Unsupported("no groups".into()))?;
     let grouping = Grouping::new(search, plan.margin, (plan.width, plan.height));

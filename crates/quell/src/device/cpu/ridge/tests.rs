@@ -1,4 +1,5 @@
 use super::*;
+use crate::PlaneView;
 use crate::device::DeviceOptions;
 use crate::device::cpu::Level;
 use crate::noise::add_gaussian;
@@ -50,9 +51,9 @@ fn check_rounds(params: &Params, (w, h): (usize, usize), channels: usize, sigma:
     let (mut x, mut z) =
         (reference::pilot(&plan, &noisy), noisy.iter().map(PlaneView::to_plane).collect::<Vec<_>>());
     let all: Vec<Cpu> = levels().map(|level| cpu(Some(level), 2)).collect();
-    for (cpu, pilot) in
-        all.iter().map(|cpu| (cpu, bm3d::run(cpu, &plan.pilot, None, &noisy, &Control::new()).unwrap()))
-    {
+    for (cpu, pilot) in all.iter().map(|cpu| {
+        (cpu, bm3d::run(cpu, &plan.pilot, None, noisy.as_slice().into(), &Control::new()).unwrap())
+    }) {
         let off = worst(&pilot, &x);
         assert!(off < tolerance, "{:?}: the pilot is off by {off}", cpu.level);
     }
@@ -96,7 +97,7 @@ fn tiny_pictures_and_weak_and_strong_noise_are_those_of_the_reference() {
 fn flat_pictures_stay_flat() {
     let flat = [Plane::from_vec(64, 40, vec![77.0; 64 * 40]).unwrap()];
     let plan = Plan::new(&Profile::High.params(25.0), 64, 40, &[25.0]).unwrap();
-    let got = run(&cpu(None, 1), &plan, &views(&flat), &Control::new()).unwrap();
+    let got = run(&cpu(None, 1), &plan, views(&flat).as_slice().into(), &Control::new()).unwrap();
     assert!(worst(&got, &flat) < 1e-3);
 }
 
@@ -106,7 +107,7 @@ fn bits_do_not_depend_on_threads_nor_on_the_wider_instruction_set() {
     let plan = Plan::new(&Profile::Normal.params(25.0), 301, 190, &[25.0]).unwrap();
     let run = |cpu: Cpu| {
         let noisy = views(noisy.planes());
-        cpu.pool.install(|| run(&cpu, &plan, &noisy, &Control::new())).unwrap()
+        cpu.pool.install(|| run(&cpu, &plan, noisy.as_slice().into(), &Control::new())).unwrap()
     };
     let want = run(cpu(None, 1));
     assert_eq!(run(cpu(None, 3)), want);
@@ -121,7 +122,7 @@ fn it_is_better_than_its_pilot() {
     let plan = Plan::new(&Profile::Normal.params(25.0), 200, 150, &[25.0]).unwrap();
     let (cpu, noisy) = (cpu(None, 2), views(noisy.planes()));
     let psnr = |planes: Vec<Plane>| metrics::psnr(&clean, &Frame::new(planes, 255.0).unwrap()).unwrap().all;
-    let first = psnr(bm3d::run(&cpu, &plan.pilot, None, &noisy, &Control::new()).unwrap());
-    let last = psnr(run(&cpu, &plan, &noisy, &Control::new()).unwrap());
+    let first = psnr(bm3d::run(&cpu, &plan.pilot, None, noisy.as_slice().into(), &Control::new()).unwrap());
+    let last = psnr(run(&cpu, &plan, noisy.as_slice().into(), &Control::new()).unwrap());
     assert!(last > first + 0.3, "{first} dB and then {last}");
 }

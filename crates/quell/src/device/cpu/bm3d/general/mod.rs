@@ -12,7 +12,7 @@
 mod patch;
 mod stack;
 
-use super::filter8::FilterUnit;
+use super::filter8::{FilterUnit, part_of_noise};
 use super::group8::MAX;
 use crate::bm3d::Shrink;
 use crate::device::cpu::group::matching::Window;
@@ -59,7 +59,8 @@ impl Kernel for FilterAny<'_> {
 
 #[inline(always)]
 fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
-    let FilterUnit { pass, unit, groups, noisy, basic, sigma, scratch: _, numerator, denominator } = job;
+    let FilterUnit { pass, unit, groups, noisy, basic, sigma, counts, scratch: _, numerator, denominator } =
+        job;
     let (n, region) = (pass.patch, &unit.region);
     let layout = Layout::new(region, n);
     let transform = PatchTransform::<P>::new(pass);
@@ -102,13 +103,14 @@ fn run<const P: usize>(FilterAny { job, scratch }: FilterAny<'_>) {
         transform.load(z, layout, at, stack);
         across.forward(stack, m);
         let mean = stack[0][0];
+        let part = part_of_noise(counts, (x, y), n);
         let kept = match (pass.shrink, b) {
-            (Shrink::Hard { lambda }, _) => hard(stack, relative, n, (lambda * sigma).powi(2)),
+            (Shrink::Hard { lambda }, _) => hard(stack, relative, n, (lambda * sigma).powi(2) * part),
             (Shrink::Wiener { mu2 }, Some(b)) => {
                 let pilot = &mut pilot[..m * n];
                 transform.load(b, layout, at, pilot);
                 across.forward(pilot, m);
-                wiener(stack, pilot, relative, n, mu2 * sigma * sigma)
+                wiener(stack, pilot, relative, n, mu2 * sigma * sigma * part)
             }
             (Shrink::Wiener { .. }, None) => unreachable!("the Wiener pass always has a pilot"),
             (Shrink::Regress { .. }, _) => unreachable!("has no coefficients"),

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::padded::Padded;
 use crate::device::cpu::Level;
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
-use crate::isoline::{Averaging, Plan};
+use crate::method::Averaging;
 
 /// Side of a cell: what neighbouring blocks have in common of differences is made of these. A cell's sum fits 16 bits.
 const CELL: usize = 8;
@@ -15,22 +15,24 @@ const ROWS: usize = 4;
 const CELLS: usize = (Averaging::BLOCK + 2 * Averaging::AROUND) / CELL;
 
 /// What motion is looked for on: means of luma in whole numbers, going on beyond the borders.
-pub(super) struct Whole {
+pub(in crate::device) struct Whole {
     data: Vec<u16>,
     /// Sums over squares of [`Averaging::SCALE`] pixels.
     sums: Vec<u16>,
     /// Whole squares.
     margin: usize,
     stride: usize,
+    /// Of the picture, in rows and columns.
+    blocks: (usize, usize),
 }
 
 impl Whole {
-    pub(super) fn new(plan: &Plan, means: &Padded) -> Self {
-        let (width, height) = (plan.width, plan.height);
-        let margin = (Averaging::AROUND + plan.averaging.reach()).next_multiple_of(Averaging::SCALE);
+    pub(in crate::device) fn new(averaging: &Averaging, means: &Padded) -> Self {
+        let (width, height) = (means.layout.width, means.layout.height);
+        let margin = (Averaging::AROUND + averaging.reach()).next_multiple_of(Averaging::SCALE);
         let [wide, tall] = [width, height].map(|n| n.next_multiple_of(Averaging::BLOCK) + 2 * margin);
         let most = Averaging::MOST as f32;
-        let whole = |v: &f32| (plan.averaging.quanta * v + 0.5).floor().clamp(0.0, most) as u16;
+        let whole = |v: &f32| (averaging.quanta * v + 0.5).floor().clamp(0.0, most) as u16;
         let mut data = vec![0; wide * tall];
         data.par_chunks_exact_mut(wide).enumerate().for_each(|(y, row)| {
             let from = means.row(y.saturating_sub(margin).min(height - 1));
@@ -50,7 +52,8 @@ impl Whole {
                 }
             },
         );
-        Self { data, sums, margin, stride: wide }
+        let blocks = (height.div_ceil(Averaging::BLOCK), width.div_ceil(Averaging::BLOCK));
+        Self { data, sums, margin, stride: wide, blocks }
     }
 
     /// From row `y` and column `x` on.
@@ -71,20 +74,24 @@ impl Whole {
 }
 
 /// The motion of every block.
-pub(super) struct Motion {
+pub(in crate::device) struct Motion {
     columns: usize,
     steps: Vec<(i32, i32)>,
 }
 
 impl Motion {
-    pub(super) fn search(level: Level, plan: &Plan, here: &Whole, there: &Whole) -> Self {
-        let [rows, columns] = [plan.height, plan.width].map(|n| n.div_ceil(Averaging::BLOCK));
+    pub(in crate::device) fn search(
+        level: Level,
+        averaging: &Averaging,
+        here: &Whole,
+        there: &Whole,
+    ) -> Self {
+        let (rows, columns) = here.blocks;
         let mut steps = vec![(0, 0); rows * columns];
-        if plan.averaging.coarse == 0 {
+        if averaging.coarse == 0 {
             return Self { columns, steps };
         }
         let bands = steps.par_chunks_mut(ROWS * columns).enumerate();
-        let averaging = &plan.averaging;
         bands.for_each(|(i, steps)| {
             let first = i * ROWS;
             dispatch(level, Search { averaging, here, there, first, columns, steps });
@@ -93,7 +100,7 @@ impl Motion {
     }
 
     /// Rows and columns that the block of this pixel has moved.
-    pub(super) fn at(&self, y: usize, x: usize) -> (i32, i32) {
+    pub(in crate::device) fn at(&self, y: usize, x: usize) -> (i32, i32) {
         self.steps[y / Averaging::BLOCK * self.columns + x / Averaging::BLOCK]
     }
 }

@@ -3,14 +3,23 @@
 use super::boxes::{BoxSums, Part};
 use super::motion::{Motion, Whole};
 use super::padded::{Band, Padded, each_band};
-use super::{Engine, ROWS, columns};
-use crate::device::Samples;
+use super::{ROWS, columns};
+use crate::device::cpu::Level;
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
-use crate::isoline::{Averaging, Plan};
+use crate::method::Averaging;
+
+/// What is counted of the frames of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::device) enum Count {
+    /// The sum of their weights.
+    Weights,
+    /// How many times less noise variance their average has.
+    Effective,
+}
 
 /// A frame that waits, or that later ones look at.
-pub(super) struct Frame {
-    pub(super) z: Vec<Padded>,
+pub(in crate::device) struct Frame {
+    pub(in crate::device) z: Vec<Padded>,
     /// Where frames are averaged.
     compared: Option<Compared>,
 }
@@ -22,45 +31,48 @@ struct Compared {
 }
 
 impl Frame {
-    pub(super) fn new(engine: &Engine, plan: &Plan, planes: &[Samples<'_>]) -> Self {
-        let z = engine.read(plan, planes);
-        let compared = plan.averages().then(|| {
-            let mut means = [Padded::new(z[0].layout, &engine.memory)];
-            each_band(&mut means, ROWS, |band| dispatch(engine.level, MeanBand { from: &z[0], band }));
+    /// Planes with a margin as wide as blocks move, where they are averaged.
+    pub(in crate::device) fn new(level: Level, averaging: Option<&Averaging>, z: Vec<Padded>) -> Self {
+        let compared = averaging.map(|averaging| {
+            let mut means = [z[0].another()];
+            each_band(&mut means, ROWS, |band| dispatch(level, MeanBand { from: &z[0], band }));
             let [means] = means;
-            let whole = Whole::new(plan, &means);
+            let whole = Whole::new(averaging, &means);
             Compared { means, whole }
         });
         Self { z, compared }
     }
 }
 
-/// The planes of `frame` averaged with `others`, in the order of time, and behind them over how many frames each pixel;
+/// The planes of `frame` averaged with `others`, in the order of time, and behind them over how many frames each pixel, by either count;
 /// nothing if there are no others.
-pub(super) fn average(
-    engine: &Engine,
-    plan: &Plan,
+pub(in crate::device) fn average(
+    level: Level,
+    averaging: &Averaging,
     frame: &Frame,
     others: &[&Frame],
+    count: Count,
 ) -> Option<(Vec<Padded>, Padded)> {
     let here = frame.compared.as_ref()?;
     let other = |f: &&'_ Frame| {
         let there = f.compared.as_ref()?;
-        Some(Motion::search(engine.level, plan, &here.whole, &there.whole))
+        Some(Motion::search(level, averaging, &here.whole, &there.whole))
     };
     let motion = others.iter().map(other).collect::<Option<Vec<Motion>>>()?;
     if motion.is_empty() {
         return None;
     }
     let layout = frame.z[0].layout;
-    let mut out: Vec<Padded> = (0..=frame.z.len()).map(|_| Padded::new(layout, &engine.memory)).collect();
+    let planes = frame.z.len() + if count == Count::Effective { 2 } else { 1 };
+    let mut out: Vec<Padded> = (0..planes).map(|_| frame.z[0].another()).collect();
     each_band(&mut out, ROWS, |band| {
         for columns in columns(layout.width) {
             let part = Part::new(layout, band.first, band.rows, columns, Averaging::BOX);
-            let job = AverageBand { averaging: &plan.averaging, frame, others, motion: &motion, part, band };
-            dispatch(engine.level, job);
+            let job = AverageBand { averaging, frame, others, motion: &motion, part, band };
+            dispatch(level, job);
         }
     });
+    out.truncate(frame.z.len() + 1);
     let count = out.pop()?;
     Some((out, count))
 }
@@ -97,7 +109,8 @@ impl Kernel for MeanBand<'_, '_> {
     }
 }
 
-/// A part of a band: its planes become the averages, and the last of them the number of frames.
+/// A part of a band: its planes become the averages, then the number of frames and, where that is effective, the sum of the
+/// squares of weights.
 struct AverageBand<'a, 'b> {
     averaging: &'a Averaging,
     frame: &'a Frame,
@@ -155,6 +168,15 @@ impl Kernel for AverageBand<'_, '_> {
                         let count = self.band.planes[channels][to..to + 8].as_mut_ptr();
                         let n = S::add(if i == 0 { one } else { S::load(count) }, weight);
                         S::store(count, n);
+                        if let Some(squares) = self.band.planes.get_mut(channels + 1) {
+                            let squares = squares[to..to + 8].as_mut_ptr();
+                            let before = if i == 0 { one } else { S::load(squares) };
+                            let sum = S::fma(weight, weight, before);
+                            S::store(squares, sum);
+                            if last {
+                                S::store(count, S::div(S::mul(n, n), sum));
+                            }
+                        }
                         for c in 0..channels {
                             let sum = self.band.planes[c][to..to + 8].as_mut_ptr();
                             let before = if i == 0 {

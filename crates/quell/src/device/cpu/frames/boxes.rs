@@ -8,7 +8,7 @@ use crate::device::cpu::simd::Simd;
 use crate::isoline::Square;
 
 /// A part of a picture and what its squares reach, in buffers with rows of `wide` samples that begin left of the part.
-pub(super) struct Part {
+pub(in crate::device) struct Part {
     layout: Layout,
     first: usize,
     rows: usize,
@@ -17,15 +17,15 @@ pub(super) struct Part {
     /// Columns of the buffer before the part, a multiple of 8.
     left: usize,
     /// Columns of the buffer.
-    pub(super) wide: usize,
+    pub(in crate::device) wide: usize,
     /// Rows of the picture that the squares reach: the first, and how many.
     top: usize,
-    pub(super) tall: usize,
+    pub(in crate::device) tall: usize,
 }
 
 impl Part {
     /// `first` and `columns` must begin at a multiple of 8: cells do.
-    pub(super) fn new(
+    pub(in crate::device) fn new(
         layout: Layout,
         first: usize,
         rows: usize,
@@ -40,46 +40,46 @@ impl Part {
     }
 
     /// The vectors of the part, as columns of the buffer.
-    pub(super) fn vectors(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(in crate::device) fn vectors(&self) -> impl Iterator<Item = usize> + use<> {
         (self.left..self.left + self.columns.len()).step_by(8)
     }
 
     /// The column of the picture that is column `x` of the buffer.
-    pub(super) fn column(&self, x: usize) -> usize {
+    pub(in crate::device) fn column(&self, x: usize) -> usize {
         self.columns.start + x - self.left
     }
 
     /// The row of the picture that is row `row` of the buffer.
-    pub(super) fn row(&self, row: usize) -> usize {
+    pub(in crate::device) fn row(&self, row: usize) -> usize {
         self.top + row
     }
 
     /// The row of the buffer that is the part's row `y`.
-    pub(super) fn inside(&self, y: usize) -> usize {
+    pub(in crate::device) fn inside(&self, y: usize) -> usize {
         self.first + y - self.top
     }
 
     /// Where the part's row `y` and the buffer's column `x` are in a band.
-    pub(super) fn to(&self, y: usize, x: usize) -> usize {
+    pub(in crate::device) fn to(&self, y: usize, x: usize) -> usize {
         y * self.layout.stride + self.layout.margin + self.column(x)
     }
 }
 
 /// Buffers for the sums of one part.
-pub(super) struct BoxSums {
+pub(in crate::device) struct BoxSums {
     line: Vec<f32>,
     across: Vec<f32>,
 }
 
 impl BoxSums {
-    pub(super) fn new(part: &Part) -> Self {
+    pub(in crate::device) fn new(part: &Part) -> Self {
         Self { line: vec![0.0; part.wide], across: vec![0.0; part.wide * part.tall] }
     }
 
     /// The means of `value(row of the buffer, column of the buffer, index in a plane)` over boxes. Values outside of the
     /// picture are those of its edge. `out` has a row of `wide` for each row of the part.
     #[inline(always)]
-    pub(super) fn means<S: Simd>(
+    pub(in crate::device) fn means<S: Simd>(
         &mut self,
         part: &Part,
         mut value: impl FnMut(usize, usize, usize) -> S::F32,

@@ -11,21 +11,21 @@ use crate::device::{Samples, SamplesMut};
 const LANES: usize = 8;
 
 /// Memory of planes that are no longer in use: a video's next frame finds it in place.
-pub(in super::super) type Pool = crate::device::cpu::pool::Pool<Vec<f32>>;
+pub(in crate::device) type Pool = crate::device::cpu::pool::Pool<Vec<f32>>;
 
 /// The geometry of every plane of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Layout {
-    pub(super) width: usize,
-    pub(super) height: usize,
+pub(in crate::device) struct Layout {
+    pub(in crate::device) width: usize,
+    pub(in crate::device) height: usize,
     /// Columns and rows around the picture.
-    pub(super) margin: usize,
+    pub(in crate::device) margin: usize,
     /// Samples from row to row.
-    pub(super) stride: usize,
+    pub(in crate::device) stride: usize,
 }
 
 impl Layout {
-    pub(super) fn new(width: usize, height: usize, margin: usize) -> Self {
+    pub(in crate::device) fn new(width: usize, height: usize, margin: usize) -> Self {
         Self { width, height, margin, stride: width.next_multiple_of(LANES) + 2 * margin }
     }
 
@@ -35,19 +35,19 @@ impl Layout {
     }
 
     /// Where the pixel in row `y` and column `x` is.
-    pub(super) fn index(&self, y: usize, x: usize) -> usize {
+    pub(in crate::device) fn index(&self, y: usize, x: usize) -> usize {
         (y + self.margin) * self.stride + self.margin + x
     }
 
     /// Samples from a pixel to another one.
-    pub(super) fn offset(&self, dy: i32, dx: i32) -> isize {
+    pub(in crate::device) fn offset(&self, dy: i32, dx: i32) -> isize {
         dy as isize * self.stride as isize + dx as isize
     }
 }
 
 /// A plane with its margin.
-pub(super) struct Padded {
-    pub(super) layout: Layout,
+pub(in crate::device) struct Padded {
+    pub(in crate::device) layout: Layout,
     data: Vec<f32>,
     memory: Arc<Pool>,
 }
@@ -59,22 +59,32 @@ impl Drop for Padded {
 }
 
 /// Some rows of several planes, to write into: for each plane, rows `stride` apart, margins included.
-pub(super) struct Band<'a> {
-    pub(super) first: usize,
-    pub(super) rows: usize,
-    pub(super) planes: Vec<&'a mut [f32]>,
+pub(in crate::device) struct Band<'a> {
+    pub(in crate::device) first: usize,
+    pub(in crate::device) rows: usize,
+    pub(in crate::device) planes: Vec<&'a mut [f32]>,
 }
 
 impl Padded {
     /// A plane with unspecified samples.
-    pub(super) fn new(layout: Layout, memory: &Arc<Pool>) -> Self {
+    pub(in crate::device) fn new(layout: Layout, memory: &Arc<Pool>) -> Self {
         let mut data = memory.take();
         data.resize(layout.length(), 0.0);
         Self { layout, data, memory: memory.clone() }
     }
 
+    /// Another one like it, with unspecified samples.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.layout, &self.memory)
+    }
+
     /// Samples less `offset`.
-    pub(super) fn copy(samples: Samples<'_>, layout: Layout, offset: f32, memory: &Arc<Pool>) -> Self {
+    pub(in crate::device) fn copy(
+        samples: Samples<'_>,
+        layout: Layout,
+        offset: f32,
+        memory: &Arc<Pool>,
+    ) -> Self {
         fn convert<T: Copy + Into<f32>>(to: &mut [f32], from: &[T], offset: f32) {
             to.iter_mut().zip(from).for_each(|(to, &v)| *to = v.into() - offset);
         }
@@ -95,7 +105,7 @@ impl Padded {
     }
 
     /// Its samples plus `offset`; integers are rounded, and clipped to `white`.
-    pub(super) fn store(&self, to: &mut SamplesMut<'_>, offset: f32, white: f32) {
+    pub(in crate::device) fn store(&self, to: &mut SamplesMut<'_>, offset: f32, white: f32) {
         fn rows<'a, T: Send>(
             plane: &Padded,
             to: &'a mut [T],
@@ -118,17 +128,17 @@ impl Padded {
         }
     }
 
-    pub(super) fn data(&self) -> &[f32] {
+    pub(in crate::device) fn data(&self) -> &[f32] {
         &self.data
     }
 
     /// Row `y` without its margin.
-    pub(super) fn row(&self, y: usize) -> &[f32] {
+    pub(in crate::device) fn row(&self, y: usize) -> &[f32] {
         &self.data[self.layout.index(y, 0)..][..self.layout.width]
     }
 
     /// Every sample, margins included, becomes `f` of those of two planes.
-    pub(super) fn combine(&mut self, a: &Padded, b: &Padded, f: impl Fn(f32, f32) -> f32 + Sync) {
+    pub(in crate::device) fn combine(&mut self, a: &Padded, b: &Padded, f: impl Fn(f32, f32) -> f32 + Sync) {
         let chunk = 64 * self.layout.stride;
         let inputs = a.data.par_chunks(chunk).zip(b.data.par_chunks(chunk));
         self.data.par_chunks_mut(chunk).zip(inputs).for_each(|(to, (a, b))| {
@@ -138,7 +148,13 @@ impl Padded {
         });
     }
 
-    pub(super) fn to_plane(&self) -> Plane {
+    /// Its samples without the margin.
+    pub(in crate::device) fn copy_to(&self, to: &mut [f32]) {
+        let rows = to.par_chunks_exact_mut(self.layout.width);
+        rows.enumerate().for_each(|(y, row)| row.copy_from_slice(self.row(y)));
+    }
+
+    pub(in crate::device) fn to_plane(&self) -> Plane {
         let mut plane = Plane::zeros(self.layout.width, self.layout.height);
         let rows = plane.as_mut_slice().par_chunks_exact_mut(self.layout.width);
         rows.enumerate().for_each(|(y, row)| row.copy_from_slice(self.row(y)));
@@ -158,7 +174,7 @@ impl Padded {
 
 /// Calls `work` with bands of the planes' rows, at once, then fills the margins. What a band holds does not depend on
 /// how many threads there are.
-pub(super) fn each_band(planes: &mut [Padded], rows: usize, work: impl Fn(&mut Band<'_>) + Sync) {
+pub(in crate::device) fn each_band(planes: &mut [Padded], rows: usize, work: impl Fn(&mut Band<'_>) + Sync) {
     let Some(layout) = planes.first().map(|p| p.layout) else { return };
     let Layout { width, height, margin, stride } = layout;
     let count = height.div_ceil(rows);

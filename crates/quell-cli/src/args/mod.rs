@@ -59,9 +59,9 @@ Examples:
   quell noisy.tif -o clean.png --sigma 25 --profile high
   quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped
   quell '*.png' --in-place             overwrites the pictures
-  quell clip.mp4 --method nlm --past 2 video; sound and metadata are copied (needs ffmpeg; .y4m does not)
-  quell frame_%04d.png -o clean_%04d.png --method nlm
-  ffmpeg -i clip.mov -f yuv4mpegpipe - | quell - -o - --method nlm | ffplay -
+  quell clip.mp4 -o clean.mkv          video; sound and metadata are copied (needs ffmpeg; .y4m does not)
+  quell frame_%04d.png -o clean_%04d.png
+  ffmpeg -i clip.mov -f yuv4mpegpipe - | quell - -o - --future 0 | ffplay -
   quell noisy.png --print-plan > plan.toml && quell other.png --params plan.toml
 
   quell noise noisy.png                how noisy is it?

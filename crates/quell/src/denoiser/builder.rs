@@ -389,13 +389,13 @@ impl DenoiserBuilder {
 
     /// The same of one scale, with all sizes of the picture.
     fn sizes(&self, subject: &Subject) -> Result<(Params, Plan)> {
-        let noise = subject.noise255();
-        let mut params = self.params(noise, subject.planes)?;
+        // Channels that are no colours are filtered as grey pictures are.
+        let (noise, channels) = (subject.noise255(), if subject.colors { subject.planes } else { 1 });
+        let mut params = self.params(noise, channels)?;
         if subject.video && matches!(self.method, Method::Bm3d(_) | Method::Ridge(_)) {
             // What is filtered is an average of frames, most of which count.
             let (past, future) = params.frames();
-            params =
-                self.params(noise / (1.0 + FRAMES_COUNT * (past + future) as f32).sqrt(), subject.planes)?;
+            params = self.params(noise / (1.0 + FRAMES_COUNT * (past + future) as f32).sqrt(), channels)?;
         }
         let plan = params.plan(subject)?;
         let plan = match subject.coarser() {

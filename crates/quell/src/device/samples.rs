@@ -158,6 +158,15 @@ impl SamplesMut<'_> {
         self.view().format()
     }
 
+    /// The same for a while.
+    pub(crate) fn lend(&mut self) -> SamplesMut<'_> {
+        match self {
+            Self::U8(v) => SamplesMut::U8(v),
+            Self::U16(v) => SamplesMut::U16(v),
+            Self::F32(v) => SamplesMut::F32(v),
+        }
+    }
+
     /// What is in them.
     pub fn view(&self) -> Samples<'_> {
         match self {

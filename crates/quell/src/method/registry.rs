@@ -30,6 +30,8 @@ pub(crate) struct Subject {
     pub(crate) scales: usize,
     /// Whether this is one of the smaller ones.
     pub(crate) coarse: bool,
+    /// Three planes are red, green and blue; else they are the channels, with `levels` times as much noise each.
+    pub(crate) colors: bool,
     /// They are frames of a video.
     pub(crate) video: bool,
     /// Where the noise was clipped, if that is known.
@@ -56,7 +58,7 @@ impl Subject {
         let range = (0.0, white);
         let (guide, levels, strength) = (Guide::Own, [1.0; 3], 1.0);
         let (sigma, scales, coarse, video, clipped) = (0.0, 1, false, false, None);
-        let psd = None;
+        let (colors, psd) = (true, None);
         Self {
             width,
             height,
@@ -69,6 +71,7 @@ impl Subject {
             levels,
             scales,
             coarse,
+            colors,
             video,
             clipped,
             psd,

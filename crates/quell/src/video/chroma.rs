@@ -1,9 +1,54 @@
-//! Chroma along isolines, filtered as luma decides and on its own.
+//! Chroma that is filtered as luma decides.
 
-use crate::device::{Backend, Input, SamplesMut, Sequence};
+use crate::device::{Backend, Input, SampleBuffer, SampleFormat, SamplesMut, Sequence};
 use crate::{Control, Error, Plan, Result};
 
-/// Luma and two chroma planes go in, and out come all three, or chroma alone. A chroma plane is the mean of two filters:
+/// Luma at the resolution of chroma goes in before the planes of chroma, and stays behind when they come out.
+pub(super) struct Behind {
+    inner: Box<dyn Sequence>,
+    /// Of the type of what comes out.
+    luma: SampleBuffer,
+    samples: usize,
+}
+
+impl Behind {
+    /// The plan is for all three planes.
+    pub(super) fn new(backend: &dyn Backend, plan: &Plan) -> Result<Self> {
+        let (luma, samples) = (SampleBuffer::U8(Vec::new()), plan.window().width * plan.window().height);
+        Ok(Self { inner: backend.open(plan)?, luma, samples })
+    }
+
+    fn with<T>(
+        &mut self,
+        to: &mut [SamplesMut<'_>],
+        work: impl FnOnce(&mut dyn Sequence, &mut [SamplesMut<'_>]) -> T,
+    ) -> T {
+        let format = to.first().map_or(SampleFormat::F32, SamplesMut::format);
+        if (self.luma.view().format(), self.luma.view().len()) != (format, self.samples) {
+            self.luma = SampleBuffer::new(format, self.samples);
+        }
+        let luma = self.luma.view_mut();
+        let mut all: Vec<SamplesMut<'_>> =
+            std::iter::once(luma).chain(to.iter_mut().map(SamplesMut::lend)).collect();
+        work(&mut *self.inner, &mut all)
+    }
+}
+
+impl Sequence for Behind {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        self.inner.push(frame, control)
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.with(to, |inner, to| inner.pull(to, control))
+    }
+
+    fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.with(to, |inner, to| inner.frame(frame, to, control))
+    }
+}
+
+/// Chroma along isolines, filtered as luma decides and on its own: luma and two chroma planes go in, and out come all three, or chroma alone. A chroma plane is the mean of two filters:
 /// luma has less noise and finer lines, but does not see every edge of chroma, and chroma on its own sees those.
 pub(super) struct ChromaSequence {
     /// Luma decides.

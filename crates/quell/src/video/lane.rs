@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::chroma::ChromaSequence;
+use super::chroma::{Behind, ChromaSequence};
 use super::noise::Level;
 use super::{Layout, VideoFormat, VideoFrame};
 use crate::denoiser::Denoiser;
 use crate::device::{Input, SampleBuffer, Samples, SamplesMut, Sequence, nothing_left};
-use crate::method::{Guide, Params, Plan, Subject};
+use crate::method::{Front, Guide, Mix, Params, Plan, Subject};
 use crate::nlm::Chroma;
 use crate::noise::Model;
 use crate::noise::correlated::{Psd, Whitening};
@@ -90,6 +90,9 @@ pub(super) fn lanes(
             return coloured_lanes(denoiser, format, first, sigma);
         }
         _ if format.layout == Layout::Rgb => return Ok(vec![lane(0..3, Compared::Own)?]),
+        params @ (Params::Bm3d(_) | Params::Ridge(_)) if params.frames() != (0, 0) => {
+            return luma_lanes(denoiser, format, level)?.map_or_else(alone, Ok);
+        }
         Params::Isoline(_) => return isoline_lanes(denoiser, format, sigma)?.map_or_else(alone, Ok),
         _ => return alone(),
     };
@@ -122,6 +125,47 @@ pub(super) fn lanes(
         Chroma::Own => Compared::Unit(vec![unit(1), unit(2)]),
     };
     Ok(vec![first_lane, lane(1..3, compared)?])
+}
+
+/// Luma by itself, and chroma with luma of its resolution, on which its patches are compared and its motion is found. Nothing where
+/// every plane is to be filtered on its own.
+fn luma_lanes(denoiser: &Denoiser, format: &VideoFormat, level: &Level) -> Result<Option<Vec<Lane>>> {
+    let (spec, sigma) = (&denoiser.spec, &level.sigma[..]);
+    let curve = spec.noise.known().is_some_and(|model| model.brightness().is_some());
+    // What clipping and brightness do to noise is known of planes of one kind.
+    if sigma.len() < 3 || sigma.contains(&0.0) || level.developed || curve || spec.undoes_clipping_of_frames()
+    {
+        return Ok(None);
+    }
+    let (x, y) = format.layout.subsampling();
+    // The mean of n samples has the root of n times less noise.
+    let deciding = sigma[0] / ((x * y) as f32).sqrt();
+    let (width, height) = format.plane_size(1);
+    let subject = Subject {
+        sigma: deciding,
+        strength: spec.strength_factor(),
+        levels: [1.0, sigma[1] / deciding, sigma[2] / deciding],
+        colors: false,
+        video: true,
+        ..Subject::new(width, height, 3, format.white)
+    };
+    let (_, plan) = spec.plan(&subject, None)?;
+    let mix = Mix { sigma: sigma[1], ..plan.front().mix };
+    let plan = plan.with_front(Front { mix, ..plan.front().clone() });
+    if x * y == 1 {
+        let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
+        return Ok(Some(vec![Lane {
+            planes: 0..3,
+            compared: Compared::Own,
+            made: Vec::new(),
+            filter,
+            single: false,
+        }]));
+    }
+    let luma = Lane::new(denoiser, format, 0..1, Compared::Own, Noise::white(sigma[0]))?;
+    let filter = Filter::Sequence(Box::new(Behind::new(&*denoiser.backend, &plan)?));
+    let made = vec![vec![0.0; format.plane_len(1)]; 3];
+    Ok(Some(vec![luma, Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter, single: false }]))
 }
 
 /// Chroma as luma and itself decide: with luma in one lane, or with luma at the resolution of chroma. Nothing where every

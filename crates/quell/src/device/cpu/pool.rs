@@ -32,7 +32,7 @@ impl<T: Default> Pool<T> {
 }
 
 /// A buffer on loan.
-pub(super) struct Loan<'a, T: Default> {
+pub(in crate::device) struct Loan<'a, T: Default> {
     item: T,
     pool: &'a Pool<T>,
 }

@@ -22,8 +22,8 @@ pub(crate) fn params(profile: Profile, settings: &Settings, sigma: f32, channels
 
 /// The plan for one plane, or for red, green and blue.
 pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
-    let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
-    let sigma = sigmas(color, subject.noise255(), subject.levels);
+    let (scale, color) = (255.0 / subject.white, mode(params.color, subject));
+    let sigma = sigmas(color, subject);
     let mut plan = Plan::new(params, subject.width, subject.height, &sigma)?;
     if let Some(psd) = &subject.psd {
         plan = plan.with_spectrum(psd);
@@ -33,23 +33,26 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
     plan.over(subject.frames(params.past, params.future, params.motion, params.frame_threshold, sigma[0]))
 }
 
-/// Colours without noise need not be filtered.
-pub(in crate::method) fn mode(color: ColorMode, subject: &Subject) -> ColorMode {
-    match color {
+/// The space in which colours are filtered. Those without noise need not be.
+pub(in crate::method) fn mode(color: ColorMode, subject: &Subject) -> Option<ColorMode> {
+    (subject.planes > 1 && subject.colors).then_some(match color {
         ColorMode::Opp if subject.levels[1..] == [0.0; 2] => ColorMode::Luma,
         other => other,
-    }
+    })
 }
 
 /// The least deviation that is filtered for, on the 0..255 scale: channels without noise come out as they were.
 const LEAST: f32 = 1e-3;
 
 /// Noise deviation of each channel that is filtered.
-pub(in crate::method) fn sigmas(color: Option<ColorMode>, sigma: f32, levels: [f32; 3]) -> Vec<f32> {
+pub(in crate::method) fn sigmas(color: Option<ColorMode>, subject: &Subject) -> Vec<f32> {
+    let (sigma, levels) = (subject.noise255(), subject.levels);
     // Luma of grey pictures is the picture; of planes that are filtered one by one each has something of all.
     let all = (levels.iter().map(|v| v * v).sum::<f32>() / 3.0).sqrt();
     let least = |sigma: f32| sigma.max(LEAST);
-    let Some(mode) = color else { return vec![least(sigma * levels[0])] };
+    let Some(mode) = color else {
+        return levels[..subject.planes.min(3)].iter().map(|level| least(sigma * level)).collect();
+    };
     let gain = mode.noise_gain().map(|g| g as f32 * sigma);
     match mode {
         ColorMode::Independent if levels == [1.0; 3] => vec![sigma],

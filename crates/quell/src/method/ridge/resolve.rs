@@ -25,8 +25,8 @@ pub(crate) fn plan(params: &Params, subject: &Subject) -> Result<crate::Plan> {
 
 /// The same at so many sizes: the smaller ones know the low frequencies better.
 fn sizes(params: &Params, subject: &Subject, scales: usize) -> Result<crate::Plan> {
-    let (scale, color) = (255.0 / subject.white, (subject.planes > 1).then(|| mode(params.color, subject)));
-    let sigma = sigmas(color, subject.noise255(), subject.levels);
+    let (scale, color) = (255.0 / subject.white, mode(params.color, subject));
+    let sigma = sigmas(color, subject);
     let plan = Plan::new(params, subject.width, subject.height, &sigma)?;
     let plan = plan.for_range(subject.range.0 * scale, subject.range.1 * scale);
     let plan = crate::Plan::new(plan, Front { color, ..Front::channels(subject.white) });

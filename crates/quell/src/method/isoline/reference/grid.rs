@@ -4,10 +4,10 @@ use crate::isoline::{Offset, Plan, Square};
 use crate::{Plane, PlaneView};
 
 /// A position: row and column.
-pub(super) type At = (isize, isize);
+pub(in crate::method) type At = (isize, isize);
 
 #[derive(Clone)]
-pub(super) struct Grid {
+pub(in crate::method) struct Grid {
     width: usize,
     height: usize,
     data: Vec<f64>,
@@ -21,40 +21,45 @@ impl From<&PlaneView<'_>> for Grid {
 }
 
 impl Grid {
+    /// Columns and rows.
+    pub(in crate::method) fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
     /// Every position, row by row.
-    pub(super) fn pixels(&self) -> impl Iterator<Item = At> + use<> {
+    pub(in crate::method) fn pixels(&self) -> impl Iterator<Item = At> + use<> {
         let (w, h) = (self.width as isize, self.height as isize);
         (0..h).flat_map(move |y| (0..w).map(move |x| (y, x)))
     }
 
     /// A picture of the size of this one with these samples, row by row.
-    pub(super) fn with(&self, samples: impl Iterator<Item = f64>) -> Self {
+    pub(in crate::method) fn with(&self, samples: impl Iterator<Item = f64>) -> Self {
         Self { width: self.width, height: self.height, data: samples.collect() }
     }
 
     /// The picture of `f` at every pixel, of the size of this one.
-    pub(super) fn map(&self, f: impl Fn(At) -> f64) -> Self {
+    pub(in crate::method) fn map(&self, f: impl Fn(At) -> f64) -> Self {
         self.with(self.pixels().map(f))
     }
 
     /// The sample at a position, or the nearest one inside.
-    pub(super) fn at(&self, at: At) -> f64 {
+    pub(in crate::method) fn at(&self, at: At) -> f64 {
         let (y, x) = self.clamp(at);
         self.data[y as usize * self.width + x as usize]
     }
 
     /// The nearest position inside.
-    pub(super) fn clamp(&self, (y, x): At) -> At {
+    pub(in crate::method) fn clamp(&self, (y, x): At) -> At {
         (y.clamp(0, self.height as isize - 1), x.clamp(0, self.width as isize - 1))
     }
 
     /// The end of the segment of direction `d` that starts at `from`.
-    pub(super) fn end(&self, plan: &Plan, d: usize, from: At) -> At {
+    pub(in crate::method) fn end(&self, plan: &Plan, d: usize, from: At) -> At {
         self.clamp(step(from, plan.patterns.end(d)))
     }
 
     /// The sum of `f(sample)` over the segment of direction `d` at `from`, as thick as the plan says.
-    pub(super) fn segment(&self, plan: &Plan, d: usize, from: At, f: impl Fn(f64) -> f64) -> f64 {
+    pub(in crate::method) fn segment(&self, plan: &Plan, d: usize, from: At, f: impl Fn(f64) -> f64) -> f64 {
         let across = plan.patterns.across(d);
         let half = (plan.thickness / 2) as i32;
         let mut sum = 0.0;
@@ -68,7 +73,7 @@ impl Grid {
     }
 
     /// The mean over the line of the directions `d` and `d + D/2` at `from`, one pixel thick.
-    pub(super) fn line(&self, plan: &Plan, d: usize, from: At) -> f64 {
+    pub(in crate::method) fn line(&self, plan: &Plan, d: usize, from: At) -> f64 {
         let half = plan.patterns.directions() / 2;
         let sides = plan.patterns.segment(d).iter().chain(plan.patterns.segment(d + half));
         let sum = self.at(from) + sides.map(|&o| self.at(step(from, o))).sum::<f64>();
@@ -76,7 +81,7 @@ impl Grid {
     }
 
     /// The mean over each pixel's box.
-    pub(super) fn mean_box(&self, square: &Square) -> Self {
+    pub(in crate::method) fn mean_box(&self, square: &Square) -> Self {
         let side = square.side() as f64;
         // Rows, or columns, of the box of a pixel in row, or column, `i`.
         let of = |i: isize| {
@@ -88,13 +93,13 @@ impl Grid {
     }
 
     /// Blurred along both axes.
-    pub(super) fn blur(&self, taps: &[f32; 5]) -> Self {
+    pub(in crate::method) fn blur(&self, taps: &[f32; 5]) -> Self {
         let sum = |f: &dyn Fn(isize) -> f64| (-2..=2).zip(taps).map(|(i, &t)| f64::from(t) * f(i)).sum();
         let rows = self.map(|(y, x)| sum(&|i| self.at((y, x + i))));
         self.map(|(y, x)| sum(&|i| rows.at((y + i, x))))
     }
 
-    pub(super) fn to_plane(&self) -> Plane {
+    pub(in crate::method) fn to_plane(&self) -> Plane {
         let mut plane = Plane::zeros(self.width, self.height);
         for (to, from) in plane.as_mut_slice().iter_mut().zip(&self.data) {
             *to = *from as f32;
@@ -104,6 +109,6 @@ impl Grid {
 }
 
 /// The position `by` further on.
-pub(super) fn step((y, x): At, by: Offset) -> At {
+pub(in crate::method) fn step((y, x): At, by: Offset) -> At {
     (y + by.dy as isize, x + by.dx as isize)
 }

@@ -1,13 +1,13 @@
 //! The isoline filters in plain `f64`, to be read beside the paper and [`Plan`]. Slow; every fast path is tested against
 //! it.
 
-mod frames;
-mod grid;
+pub(in crate::method) mod grid;
 mod likelihood;
 mod lines;
 mod pooled;
 
 use super::{Map, Plan, Variant};
+use crate::method::frames::reference::average;
 use crate::{Plane, PlaneView};
 use grid::Grid;
 
@@ -22,7 +22,8 @@ pub fn run_frame(plan: &Plan, frames: &[Vec<PlaneView<'_>>], at: usize) -> Vec<P
         return run(plan, &frames[at]);
     }
     let grids: Vec<Vec<Grid>> = frames.iter().map(|f| f.iter().map(Grid::from).collect()).collect();
-    let (z, count) = frames::average(plan, &grids, at);
+    let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(frames.len());
+    let (z, count, _) = average(&plan.averaging, &grids[window.clone()], at - window.start);
     filter_grids(plan, &z, &count).planes
 }
 

@@ -1,18 +1,32 @@
-//! The average over frames, along the motion of blocks. [`Plan`] defines it.
+//! The average over frames, along the motion of blocks, in plain `f64`. [`Averaging`] defines it.
 
-use super::grid::{At, Grid};
-use crate::isoline::{Averaging, Plan, Square};
+use super::Averaging;
+use crate::isoline::Square;
+use crate::isoline::reference::grid::{At, Grid};
+use crate::{Plane, PlaneView};
 
-/// The planes of frame `at` averaged with those around it, and over how many frames each pixel.
-pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid>, Grid) {
+/// The planes of frame `at` averaged with all others, and how many times less noise variance each pixel has.
+pub fn run(averaging: &Averaging, frames: &[Vec<PlaneView<'_>>], at: usize) -> (Vec<Plane>, Plane) {
+    let grids: Vec<Vec<Grid>> = frames.iter().map(|f| f.iter().map(Grid::from).collect()).collect();
+    let (planes, count, squares) = average(averaging, &grids, at);
+    let effective = count.map(|at| count.at(at).powi(2) / squares.at(at));
+    (planes.iter().map(Grid::to_plane).collect(), effective.to_plane())
+}
+
+/// The same, with the sums of the weights and of their squares.
+pub(in crate::method) fn average(
+    averaging: &Averaging,
+    frames: &[Vec<Grid>],
+    at: usize,
+) -> (Vec<Grid>, Grid, Grid) {
     let z = &frames[at];
-    let here = Compared::new(plan, &z[0]);
+    let here = Compared::new(averaging, &z[0]);
     let mut sums = z.clone();
     let mut count = z[0].map(|_| 1.0);
-    let window = at.saturating_sub(plan.past)..(at + plan.future + 1).min(frames.len());
-    for other in window.filter(|&t| t != at) {
-        let there = Compared::new(plan, &frames[other][0]);
-        let motion = motion(plan, &here, &there);
+    let mut square = count.clone();
+    for (_, other) in frames.iter().enumerate().filter(|&(t, _)| t != at) {
+        let there = Compared::new(averaging, &other[0]);
+        let motion = motion(averaging, &here, &there);
         let step = |(y, x): At| {
             let block = (y as usize / Averaging::BLOCK, x as usize / Averaging::BLOCK);
             let (dy, dx) = motion[block.0][block.1];
@@ -20,15 +34,16 @@ pub(super) fn average(plan: &Plan, frames: &[Vec<Grid>], at: usize) -> (Vec<Grid
         };
         let squares = z[0].map(|at| (there.means.at(step(at)) - here.means.at(at)).powi(2));
         let apart = squares.mean_box(&Averaging::BOX);
-        let Averaging { slope, noise, .. } = plan.averaging;
+        let Averaging { slope, noise, .. } = *averaging;
         let above = |at| (apart.at(at) - f64::from(noise)).max(0.0);
         let weight = z[0].map(|at| (1.0 + f64::from(slope) * above(at)).powi(-2));
-        for (sum, z) in sums.iter_mut().zip(&frames[other]) {
+        for (sum, z) in sums.iter_mut().zip(other) {
             *sum = sum.map(|at| sum.at(at) + weight.at(at) * z.at(step(at)));
         }
         count = count.map(|at| count.at(at) + weight.at(at));
+        square = square.map(|at| square.at(at) + weight.at(at).powi(2));
     }
-    (sums.iter().map(|sum| sum.map(|at| sum.at(at) / count.at(at))).collect(), count)
+    (sums.iter().map(|sum| sum.map(|at| sum.at(at) / count.at(at))).collect(), count, square)
 }
 
 /// What frames are compared on.
@@ -40,9 +55,9 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(plan: &Plan, luma: &Grid) -> Self {
+    fn new(averaging: &Averaging, luma: &Grid) -> Self {
         let means = luma.mean_box(&Square { cell: 1, margin: 1 });
-        let Averaging { quanta, .. } = plan.averaging;
+        let Averaging { quanta, .. } = *averaging;
         let most = f64::from(Averaging::MOST);
         let whole = means.map(|at| (f64::from(quanta) * means.at(at) + 0.5).floor().clamp(0.0, most));
         Self { means, whole }
@@ -50,9 +65,10 @@ impl Compared {
 }
 
 /// The motion of every block, by rows of blocks.
-fn motion(plan: &Plan, here: &Compared, there: &Compared) -> Vec<Vec<At>> {
-    let [rows, columns] = [plan.height, plan.width].map(|n| n.div_ceil(Averaging::BLOCK));
-    let block = |by: usize, bx: usize| block_motion(&plan.averaging, here, there, (by, bx));
+fn motion(averaging: &Averaging, here: &Compared, there: &Compared) -> Vec<Vec<At>> {
+    let (width, height) = here.whole.size();
+    let [rows, columns] = [height, width].map(|n| n.div_ceil(Averaging::BLOCK));
+    let block = |by: usize, bx: usize| block_motion(averaging, here, there, (by, bx));
     (0..rows).map(|by| (0..columns).map(|bx| block(by, bx)).collect()).collect()
 }
 

@@ -1,6 +1,8 @@
 //! Frames around one that it is averaged with, along the motion of blocks, before a method that knows nothing of video
 //! filters it: with less noise, and knowing of every pixel how much is left.
 
+pub mod reference;
+
 use serde::Serialize;
 
 use super::parameter::within;

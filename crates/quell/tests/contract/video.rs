@@ -149,7 +149,7 @@ fn planes_without_noise_are_copied() {
 #[test]
 fn bm3d_filters_frame_by_frame() {
     let format = VideoFormat::with_bits(40, 36, Layout::Yuv420, 8).unwrap();
-    let denoiser = Denoiser::bm3d(bm3d::Profile::Fast).sigma(20.0).device(Device::Cpu).build().unwrap();
+    let denoiser = over(Denoiser::bm3d(bm3d::Profile::Fast), 0, 0);
     let got = stream(&denoiser, format, 3, 0);
     let noisy = frame(&format, 2);
     let SampleBuffer::U8(luma) = &noisy.planes[0] else { panic!("8 bits") };
@@ -157,6 +157,64 @@ fn bm3d_filters_frame_by_frame() {
     let (from, mut to) = ([Samples::U8(luma)], [quell::device::SamplesMut::U8(&mut want)]);
     denoiser.denoise_samples(40, 36, 255.0, &from, &mut to, &quell::Control::new()).unwrap();
     assert_eq!(got[2].planes[0], SampleBuffer::U8(want));
+}
+
+/// Over so many frames before and after.
+fn over(builder: quell::DenoiserBuilder, past: usize, future: usize) -> Denoiser {
+    let builder = builder.set("past", past).set("future", future);
+    builder.sigma(20.0).device(Device::Cpu).build().unwrap()
+}
+
+#[test]
+fn frames_around_take_noise_away() {
+    let format = VideoFormat::with_bits(64, 48, Layout::Yuv420, 8).unwrap();
+    // A camera that stands still: the same picture, other noise.
+    let still = |t: usize| {
+        let mut clean = frame(&format, 0);
+        for (p, plane) in clean.planes.iter_mut().enumerate() {
+            let (width, _) = format.plane_size(p);
+            let value = |i: usize| 100.0 + 50.0 * ((i % width) as f32 / 5.0).sin();
+            let noise = frame(&format, 20 + t).planes[p].view().to_floats(1.0);
+            let edge = |i: usize| if i % width > width / 3 + 20 + t { 60.0 } else { 0.0 };
+            let floats: Vec<f32> =
+                noise.iter().enumerate().map(|(i, n)| value(i) + n - 90.0 - edge(i)).collect();
+            plane.view_mut().store(&floats, 1.0, 255.0);
+        }
+        clean
+    };
+    let want: Vec<f32> = (0..64 * 48).map(|i| 100.0 + 50.0 * ((i % 64) as f32 / 5.0).sin()).collect();
+    let error = |denoiser: &Denoiser, count: usize| {
+        let mut stream = denoiser.stream(format).unwrap();
+        let mut out: Vec<VideoFrame> = (0..count).filter_map(|t| stream.push(still(t)).unwrap()).collect();
+        while let Some(frame) = stream.flush().unwrap() {
+            out.push(frame);
+        }
+        assert_eq!(out.len(), count);
+        let luma = out[count / 2].planes[0].view().to_floats(1.0);
+        luma.iter().zip(&want).map(|(a, b)| (a - b).powi(2)).sum::<f32>() / luma.len() as f32
+    };
+    for builder in [|| Denoiser::bm3d(bm3d::Profile::Normal), || Denoiser::ridge(quell::ridge::Profile::Fast)]
+    {
+        let alone = error(&over(builder(), 0, 0), 5);
+        let around = error(&over(builder(), 2, 2), 5);
+        assert!(around < 0.5 * alone, "{around} of {alone}");
+        // Windows longer than the clip.
+        assert!(error(&over(builder(), 8, 8), 5) < alone && error(&over(builder(), 4, 0), 2) < 2.0 * alone);
+        assert!(error(&over(builder(), 8, 8), 1) < 2.0 * alone);
+    }
+}
+
+#[test]
+fn a_stream_that_begins_later_gives_the_same_frames() {
+    let format = VideoFormat::with_bits(48, 40, Layout::Yuv420, 8).unwrap();
+    let denoiser = over(Denoiser::bm3d(bm3d::Profile::Fast), 2, 1);
+    let all = stream(&denoiser, format, 7, 1);
+    let mut later = denoiser.stream(format).unwrap();
+    let mut got: Vec<VideoFrame> = (2..7).filter_map(|t| later.push(frame(&format, t)).unwrap()).collect();
+    got.extend(later.flush().unwrap());
+    // From the first whose window is inside.
+    assert_eq!(got[2..], all[4..]);
+    assert_ne!(got[0], all[2], "its window was cut");
 }
 
 #[test]
@@ -176,8 +234,7 @@ fn bm3d_filters_every_colour_in_every_mode() {
     let format = VideoFormat::with_bits(40, 36, Layout::Rgb, 8).unwrap();
     let noisy = frame(&format, 1);
     for mode in quell::ColorMode::ALL {
-        let denoiser = Denoiser::bm3d(bm3d::Profile::Fast).sigma(20.0).color(mode).device(Device::Cpu);
-        let denoiser = denoiser.build().unwrap();
+        let denoiser = over(Denoiser::bm3d(bm3d::Profile::Fast).color(mode), 0, 0);
         let got = denoiser.stream(format).unwrap().push(noisy.clone()).unwrap().unwrap();
         let mut want = format.frame();
         let from: Vec<Samples<'_>> = noisy.planes.iter().map(SampleBuffer::view).collect();

@@ -12,6 +12,9 @@
 // Where the noise is correlated, `spectrum` has the covariance of the coefficients of two patches by displacement: rows
 // down from 0 on, columns right from 1 - SPECTRUM on, atoms (Makinen et al. 2020).
 //
+// Where samples are averages of frames, `counts` says of how many: their noise variance, and with it `strength`, is as many
+// times less.
+//
 // Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN, HAAR, SPECTRUM (how far it
 // reaches, 0 for white noise).
 
@@ -122,6 +125,10 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y,
                           int first_row, int pitch, float strength
+#if COUNTED
+                          ,
+                          GLOBAL const float* RESTRICT counts, int first_count, int count_pitch
+#endif
 #if SPECTRUM
                           ,
                           GLOBAL const float* RESTRICT spectrum
@@ -137,6 +144,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   LOCAL pair_t pairs[GROUP * GROUP / 2 + 1];
 #endif
   const int x = MIN(GROUP_X * STEP, last_x), y = MIN((first_row + GROUP_Y) * STEP, last_y);
+#if COUNTED
+  strength /= frames_at(counts + first_count, x, y, count_pitch);
+#endif
   GLOBAL const ushort* list = matches + (GROUP_Y * columns + GROUP_X) * GROUP;
   const int m = group_size(list);
   for (int k = ITEM; k < m; k += ITEMS) at[k] = patch_at(list[k], x, y, pitch);

@@ -7,7 +7,7 @@
 // left is a transform of that table by the correlations.
 //
 // Where the noise is correlated, `spectrum` has the covariance of the coefficients of two patches by displacement, as in
-// filter.cl, and pairs are added up one by one.
+// filter.cl, and pairs are added up one by one. Counts of frames are as there.
 //
 // Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, HARD, EXACT, DEVIATION, KEEPS_MEAN, SPECTRUM.
 
@@ -119,6 +119,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y,
                           int first_row, int pitch, float strength,
+#if COUNTED
+                          GLOBAL const float* RESTRICT counts, int first_count, int count_pitch,
+#endif
 #if SPECTRUM
                           GLOBAL const float* RESTRICT spectrum,
 #endif
@@ -131,6 +134,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   GLOBAL float* relative = pilot + BUFFER;
   const int reference = first_reference + GROUP_X;
   const int x = MIN(reference % columns * STEP, last_x), y = MIN((first_row + reference / columns) * STEP, last_y);
+#if COUNTED
+  strength /= frames_at(counts + first_count, x, y, count_pitch);
+#endif
   GLOBAL const ushort* list = matches + reference * GROUP;
   const int m = group_size(list);
   for (int k = ITEM; k < m; k += ITEMS) at[k] = patch_at(list[k], x, y, pitch);

@@ -2,7 +2,7 @@
 // of the instructions and zeros cost nothing.
 //
 // Options: PATCH, FORWARD and INVERSE (matrices by rows; the inverse has the aggregation window in its rows),
-// SYMMETRIC (rows are alternately even and odd).
+// SYMMETRIC (rows are alternately even and odd), COUNTED (samples are averages of frames, and it is known of how many).
 
 #define PATCH_PIXELS (PATCH * PATCH)
 #define SIDE (2 * RADIUS + 1)
@@ -74,6 +74,11 @@ FN int group_size(GLOBAL const ushort* RESTRICT list) {
 // Element of the first sample of a patch, given the number of its displacement.
 FN int patch_at(int number, int x, int y, int pitch) {
   return plane_at(x + number % SIDE - RADIUS, y + number / SIDE - RADIUS, pitch);
+}
+
+// Of how many frames the middle of a patch is the average; rows of `counts` are `pitch` apart.
+FN float frames_at(GLOBAL const float* RESTRICT counts, int x, int y, int pitch) {
+  return counts[(y + PATCH / 2) * pitch + x + PATCH / 2];
 }
 
 // What a group counts, given the variance kept in units of the noise variance: nothing left counts as one coefficient.

@@ -10,7 +10,9 @@
 //   estimate  X Q, sixteen patches at a time, a row of four patches to a work-item, added to a tile in local memory
 // The tile has integers, which every device adds up atomically; it goes to the planes once.
 //
-// Options: STEP, RADIUS, GROUP, BLOCK_X, BLOCK_Y, TEAMS, MARGIN.
+// Where the picture is an average of frames, `counts` says of how many at every pixel; rows are `count_pitch` apart.
+//
+// Options: STEP, RADIUS, GROUP, BLOCK_X, BLOCK_Y, TEAMS, MARGIN, COUNTED.
 
 #define SIDE (2 * RADIUS + 1)
 #define NO_MATCH 0xffff
@@ -32,7 +34,12 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
                           GLOBAL const float* RESTRICT residue, GLOBAL const ushort* RESTRICT lists,
                           GLOBAL float* numerators, GLOBAL float* all, GLOBAL float* fresh, int columns, int last_x,
                           int last_y, int offset, int first_row, int end_row, int width, int height, int pitch,
-                          float sigma, float tau, float lambda, float mu, int first) {
+                          float sigma, float tau, float lambda, float mu, int first
+#if COUNTED
+                          ,
+                          GLOBAL const float* RESTRICT counts, int first_count, int count_pitch
+#endif
+) {
   LOCAL int tile[TILE_ROWS * TILE_PITCH];
   ALIGN16 LOCAL float all_patches[TEAMS * TEAM];
   ALIGN16 LOCAL float all_matrices[TEAMS * TEAM];
@@ -150,8 +157,15 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
     }
     float trace = 0;
     UNROLL for (int i = 0; i < LANES; i++) trace += patches[i];
-    const float t = FMAX(first ? 1.0f : 1.0f - SQRT(noise * share) / sigma, tau + 1e-6f);
-    const float left = sigma * FMAX(t, 0.03f);
+#if COUNTED
+    // The middle of the reference patch speaks for the group.
+    const int middle = (tile_y + own_y + 2) * count_pitch + tile_x + own_x + 2;
+    const float deviation = sigma * RSQRT(counts[first_count + middle]);
+#else
+    const float deviation = sigma;
+#endif
+    const float t = FMAX(first ? 1.0f : 1.0f - SQRT(noise * share) / deviation, tau + 1e-6f);
+    const float left = deviation * FMAX(t, 0.03f);
     const float ridge = FMAX((16.0f * lambda + mu * count) * left * left, FMAX(1e-6f * trace, 1e-30f));
     UNROLL for (int j = 0; j < 16; j++) own_row[j] += j == lane ? ridge : 0.0f;
 

@@ -2,7 +2,7 @@
 // group as rows, without their mean, and v = PATCH_PIXELS sigma^2:
 //   B = I - (1 + alpha^2) v (Yc Yc' + alpha^2 v I)^-1,   estimate = mean + B Yc,   a weight for every patch.
 //
-// One work-group per reference patch. `strength` is sigma^2.
+// One work-group per reference patch. `strength` is sigma^2, of averages as many times less as they have frames.
 //
 // Options: those of patch.cl, RADIUS, STEP, GROUP, ITEMS, ALPHA2.
 
@@ -11,7 +11,12 @@
 KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const plane_t* RESTRICT basic,
                           GLOBAL const ushort* RESTRICT matches, GLOBAL const float* RESTRICT tables,
                           GLOBAL float* sums, GLOBAL float* weights, int columns, int last_x, int last_y, int first_row,
-                          int pitch, float strength) {
+                          int pitch, float strength
+#if COUNTED
+                          ,
+                          GLOBAL const float* RESTRICT counts, int first_count, int count_pitch
+#endif
+) {
   LOCAL float rows[GROUP * ROW];
   LOCAL float matrix[GROUP * GROUP];
   LOCAL float line[GROUP];
@@ -19,6 +24,9 @@ KERNEL(ITEMS) bm3d_filter(GLOBAL const plane_t* RESTRICT noisy, GLOBAL const pla
   LOCAL float own[GROUP];
   LOCAL int at[GROUP];
   const int x = MIN(GROUP_X * STEP, last_x), y = MIN((first_row + GROUP_Y) * STEP, last_y);
+#if COUNTED
+  strength /= frames_at(counts + first_count, x, y, count_pitch);
+#endif
   GLOBAL const ushort* list = matches + (GROUP_Y * columns + GROUP_X) * GROUP;
   int m = 1;
   for (int k = 1; k < GROUP; k++) m += list[k] != NO_MATCH ? 1 : 0;

@@ -12,7 +12,7 @@
 //   0 the sum; 4i + 2 over 4 patches; multiples of 4: twice the lowest set bit; 4i + 1 and 4i + 3 over 2, doubled.
 //
 // Options: STEP, RADIUS, GROUP (8, 16, 32), MARGIN, BLOCKS (warps), WIENER, EXACT, DEVIATION (weight 1 / sqrt(kept)),
-// FILTER_RESIDENT (work-groups per multiprocessor).
+// FILTER_RESIDENT (work-groups per multiprocessor), COUNTED (samples are averages of as many frames as `counts` says).
 
 constexpr int SIDE = 2 * RADIUS + 1;
 constexpr int LEFT = (RADIUS + STEP + 3) / 4 * 4;
@@ -298,7 +298,12 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT)
     filter_tensor(const ushort* __restrict__ noisy, const ushort* __restrict__ basic,
                   const ushort* __restrict__ matches, float* __restrict__ sums, float* __restrict__ weights,
                   const float* __restrict__ constants, int columns, int last_x, int last_y, int first_row, int last_row,
-                  int pitch) {
+                  int pitch
+#if COUNTED
+                  ,
+                  const float* __restrict__ counts, int first_count, int count_pitch
+#endif
+    ) {
   DYNAMIC_LOCAL(local);
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, g = lane >> 2, t = lane & 3;
   const int x0 = 4 * STEP * blockIdx.x - LEFT, y0 = 4 * STEP * (first_row / 4 + BLOCKS * blockIdx.y) - TOP;
@@ -314,7 +319,7 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT)
 #if EXACT
   load_correlation(correlation, constants + AUTOCORRELATION);
 #endif
-  const Constants c = load_constants(constants);
+  const Constants constant = load_constants(constants);
   const int bx = blockIdx.x, by = first_row / 4 + blockIdx.y * BLOCKS + warp;
   const int nx = min(4, columns - 4 * bx), ny = min(4, last_row - 4 * by), groups = ny > 0 ? nx * ny : 0;
   // This lane's part of a patch at offset 0.
@@ -328,6 +333,11 @@ KERNEL __launch_bounds__(THREADS, FILTER_RESIDENT)
   for (int i = 0, jx = 0, jy = 0; i < groups; i++) {
     const uint number = lane < GROUP ? next : 0xffffu;
     const int ref_x = min(STEP * (4 * bx + jx), last_x), ref_y = min(STEP * (4 * by + jy), last_y);
+    Constants c = constant;
+#if COUNTED
+    // The middle of the reference patch speaks for the group.
+    c.sigma *= rsqrtf(__ldg(counts + first_count + (ref_y + 4) * count_pitch + ref_x + 4));
+#endif
     if (++jx == nx) {
       jx = 0;
       jy++;

@@ -11,7 +11,7 @@
 // floats.
 //
 // Options: STEP, RADIUS, MOST (a multiple of 16, 96 at most), MARGIN, BLOCK_X, BLOCK_Y, WARPS, GROUP_RESIDENT (work-groups
-// per multiprocessor).
+// per multiprocessor), COUNTED (the picture is an average of as many frames as `counts` says).
 
 constexpr int SIDE = 2 * RADIUS + 1;
 // Two rows of a patch land on different banks.
@@ -300,8 +300,12 @@ KERNEL __launch_bounds__(THREADS, GROUP_RESIDENT)
     ridge_group_tensor(const float* __restrict__ x, const float* __restrict__ z, const float* __restrict__ residue,
                        const ushort* __restrict__ lists, float* __restrict__ numerators, float* __restrict__ all,
                        float* __restrict__ fresh, int columns, int last_x, int last_y, int offset, int first_row,
-                       int last_row, int pitch, float sigma, float tau, float lambda, float mu, int first,
-                       float middle) {
+                       int last_row, int pitch, float sigma, float tau, float lambda, float mu, int first, float middle
+#if COUNTED
+                       ,
+                       const float* __restrict__ counts, int first_count, int count_pitch
+#endif
+    ) {
   DYNAMIC_LOCAL(local);
   __shared__ int next;
   uint* tile = (uint*)local;
@@ -367,7 +371,19 @@ KERNEL __launch_bounds__(THREADS, GROUP_RESIDENT)
     }
     sum = __reduce_add_sync(WARP, sum);
     const int k = sum >> 24;
-    if (k) regress(list, k, (float)(sum & 0xffffffu) * __fdividef(1.f / RESIDUE_UNIT, (float)k), round, pixel, corner);
+    if (k) {
+      float mean = (float)(sum & 0xffffffu) * __fdividef(1.f / RESIDUE_UNIT, (float)k);
+      Round own = round;
+#if COUNTED
+      // The middle of the reference patch speaks for the group.
+      const int ref_x = reference_at(block_x + group % BLOCK_X, offset, last_x),
+                ref_y = reference_at(block_y + group / BLOCK_X, offset, last_y);
+      const float frames = __ldg(counts + first_count + (ref_y + 2) * count_pitch + ref_x + 2);
+      mean *= frames;
+      own.sigma *= rsqrtf(frames);
+#endif
+      regress(list, k, mean, own, pixel, corner);
+    }
     int taken = 0;
     if (lane == 0) taken = atomicAdd(&next, 1);
     group = __shfl_sync(WARP, taken, 0);

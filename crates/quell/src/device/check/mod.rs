@@ -4,6 +4,7 @@
 //! Small pictures are compared with the scalar reference, larger ones with the processor, which is tested against the
 //! reference itself.
 
+mod averages;
 mod cases;
 mod frames;
 mod isoline;
@@ -168,6 +169,7 @@ pub fn suite(device: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseResul
     for case in cases::stored(quick) {
         report(CaseResult::new(&case.case.name, samples_against_processor(device, &case)));
     }
+    averages::bm3d(device, quick, report);
     let case = cases::repeated(quick);
     report(CaseResult::new(&case.name, case.plan().and_then(|plan| twice(device, device, &plan, &case))));
 }

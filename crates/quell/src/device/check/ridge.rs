@@ -1,7 +1,7 @@
 //! Context ridge of a device: its groups and rounds against the scalar reference, and pictures against the processor.
 
 use super::picture::{changed, clean, noisy};
-use super::{CaseResult, Limited, Measured, pairs, psnr, told, views, worst};
+use super::{CaseResult, Limited, Measured, averages, pairs, psnr, told, views, worst};
 use crate::device::cpu::Cpu;
 use crate::device::{
     Backend, DeviceOptions, Input, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence,
@@ -124,6 +124,7 @@ pub fn ridge(device: &dyn Backend, quick: bool, report: &mut dyn FnMut(CaseResul
     for case in cases(quick) {
         report(CaseResult::new(&format!("ridge: {}", case.name), check(device, &case)));
     }
+    averages::ridge(device, quick, report);
 }
 
 /// Pixels of pictures that the reference takes on.

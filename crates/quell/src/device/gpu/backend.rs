@@ -9,7 +9,7 @@ use crate::bm3d::Match;
 use crate::device::front::{self, Takes};
 use crate::device::singly::Singly;
 use crate::device::{Backend, Caps, DeviceInfo, Input, Probe, SampleFormat, Samples, Sequence, Timing};
-use crate::method::{Front, Plan, Work};
+use crate::method::{self, Front, Plan, Work};
 use crate::{ColorMode, Error, Plane, PlaneView, Result};
 
 impl From<SampleFormat> for Format {
@@ -50,6 +50,7 @@ impl<R: Runtime> Backend for Gpu<R> {
                     full_precision: !tensor(work, self.runtime.limits()),
                     device_memory: self.runtime.lends()
                         && plan.coarser().is_none()
+                        && *plan.frames() == method::Frames::One
                         && plan.front().reach() == 0,
                     ..Caps::default()
                 },
@@ -96,7 +97,8 @@ impl<R: Runtime> Backend for Gpu<R> {
                 }
                 let front = plan.front().into();
                 let format = last.planes.first().map_or(SampleFormat::F32, Samples::format).into();
-                let source = samples_source(last.planes, format, plan.window().width, front);
+                let source = samples_source(last.planes, format, plan.window().width, front)
+                    .with_counts(last.guide.first());
                 Ok(self.timed(&Sizes::new(plan)?, &source, front, repeat)?.into())
             }
             Work::Nlm(work) => {
@@ -173,7 +175,7 @@ impl<R: Runtime> Probe for Gpu<R> {
         if plan.passes.len() < 2 {
             return Err(Error::Unsupported("the plan has no pass 2".into()));
         }
-        self.second_pass(plan, noisy, basic)
+        self.second_pass(plan, noisy, basic, None)
     }
 
     fn ridge_groups(
@@ -194,6 +196,6 @@ impl<R: Runtime> Probe for Gpu<R> {
         x: &[PlaneView<'_>],
         z: &[PlaneView<'_>],
     ) -> Result<(Vec<Plane>, Vec<Plane>)> {
-        self.one_ridge_round(plan, round, noisy, x, z)
+        self.one_ridge_round(plan, round, noisy, x, z, None)
     }
 }

@@ -15,7 +15,7 @@ use crate::device::singly::Kept;
 use crate::device::{
     DeviceSamples, Input, LEAST_TILE, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence, nothing_left,
 };
-use crate::method::{Plan, Window, Work};
+use crate::method::{self, Plan, Window, Work};
 use crate::{Control, Error, Result};
 
 /// Frames in, frames out.
@@ -52,10 +52,21 @@ struct Started<R: Runtime> {
 impl<R: Runtime> Frames<R> {
     /// Of a plan whose work is BM3D or context ridge, and of whose front nothing is left but colours.
     pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan) -> Result<Self> {
+        if let method::Frames::Averaged(_) = plan.frames() {
+            return Err(Error::Unsupported("frames are averaged before they are filtered".into()));
+        }
         let (sizes, front, window) = (Sizes::new(plan)?, plan.front().into(), plan.window());
         let (gpu, plan) = (gpu.clone(), plan.clone());
         let (running, slots, spare) = Default::default();
         Ok(Self { gpu, plan, sizes, front, window, running, to: None, slots, spare })
+    }
+
+    /// A frame as the device reads it.
+    fn source<'a>(&self, frame: &Input<'a>) -> Source<'a> {
+        let stored = stored_as(frame.planes, self.front);
+        let source = samples_source(frame.planes, stored, self.window.width, self.front);
+        // Plans that are guided are those of averages of frames.
+        source.with_counts(frame.guide.first())
     }
 
     /// Whether a frame goes through in one tile.
@@ -72,7 +83,7 @@ impl<R: Runtime> Frames<R> {
         steps: &mut Steps<'_>,
     ) -> Result<Option<Started<R>>, Stop> {
         let formats = (source.format, to.into());
-        let kernels = self.gpu.sizes_kernels(&self.sizes, formats, source.halves, self.front)?;
+        let kernels = self.gpu.sizes_kernels(&self.sizes, &source.kind(formats.1, self.front))?;
         let mut run = self.run(&kernels, &mut slot);
         let mut begin = || -> Result<(), Stop> {
             run.allocate(formats.0, formats.1)?;
@@ -125,7 +136,7 @@ impl<R: Runtime> Frames<R> {
     }
 
     /// A frame part by part, each with as many rows as go through at once.
-    fn in_parts(&self, from: &[Samples<'_>], to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+    fn in_parts(&self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
         let (width, halo) = (self.window.width, self.plan.halo());
         let limits = self.gpu.runtime.limits();
         // Half of what is said to fit: others may have some of the memory.
@@ -138,13 +149,13 @@ impl<R: Runtime> Frames<R> {
         }
         for (i, part) in parts.iter().enumerate() {
             let samples = |rows: Range<usize>| rows.start * width..rows.end * width;
-            let given: Vec<Samples<'_>> = from.iter().map(|p| p.part(samples(part.read()))).collect();
+            let [planes, guide] = [frame.planes, frame.guide]
+                .map(|planes| planes.iter().map(|p| p.part(samples(part.read()))).collect::<Vec<_>>());
             let n = part.read().len() * width;
             let mut out: Vec<SampleBuffer> = to.iter().map(|p| SampleBuffer::new(p.format(), n)).collect();
             let mut results: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
             let frames = Self::new(&self.gpu, &self.plan.of(part))?;
-            let stored = stored_as(&given, self.front);
-            let source = samples_source(&given, stored, width, self.front);
+            let source = frames.source(&Input { planes: &planes, guide: &guide });
             let control = control.sections(i..i + 1, parts.len());
             if !frames.whole(&source, &mut results, &control).map_err(|stop| self.gpu.stopped(stop))? {
                 let bytes = (n * 4) as u64;
@@ -171,8 +182,7 @@ impl<R: Runtime> Sequence for Frames<R> {
         let format = self.to.or(one_format(frame.planes.iter().map(Samples::format)));
         let started = match format {
             Some(to) if self.in_one() => {
-                let stored = stored_as(frame.planes, self.front);
-                let source = samples_source(frame.planes, stored, self.window.width, self.front);
+                let source = self.source(frame);
                 let slot = self.slots.pop().map_or_else(
                     || self.gpu.bm3d.slots.take_another(&*self.gpu.runtime).map_err(Stop::from),
                     Ok,
@@ -231,7 +241,8 @@ impl<R: Runtime> Sequence for Frames<R> {
             from = floats.iter().map(|p| Samples::F32(p)).collect();
         }
         let (width, front) = (self.window.width, self.front);
-        let source = samples_source(&from, stored_as(&from, front), width, front);
+        let frame = &Input { planes: &from, guide: frame.guide };
+        let source = self.source(frame);
         in_one_format(to, front.white, |to| {
             if !self.sizes.plain() {
                 if self.in_one() && self.whole(&source, to, control).map_err(|stop| self.gpu.stopped(stop))? {
@@ -240,7 +251,7 @@ impl<R: Runtime> Sequence for Frames<R> {
                 // Where memory is short, rounds go over parts of the picture, and of BM3D, whose tiles have one size, the
                 // sizes come one after the other.
                 return match self.plan.work() {
-                    Work::Ridge(_) => self.in_parts(&from, to, control),
+                    Work::Ridge(_) => self.in_parts(frame, to, control),
                     _ => self.gpu.opened(&self.plan, Takes::Colors)?.frame(frame, to, control),
                 };
             }
@@ -251,6 +262,10 @@ impl<R: Runtime> Sequence for Frames<R> {
     }
 
     fn lent(&mut self, from: &[DeviceSamples], to: &[DeviceSamples], control: &Control) -> Result<()> {
+        if self.window.guides > 0 {
+            let why = "averages of frames in device memory are not offered; use samples in host memory";
+            return Err(Error::Unsupported(why.into()));
+        }
         if !self.sizes.plain() {
             return Err(front::host_only());
         }

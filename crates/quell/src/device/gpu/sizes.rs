@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::bm3d::geometry::{Geometry, Region};
-use super::bm3d::kernels::Kernels;
+use super::bm3d::kernels::{Kernels, Kind};
 use super::bm3d::pass::{Front, Held, Results, Steps, TileRun, have, int, launches};
 use super::bm3d::program::{self, Format};
 use super::bm3d::slot::Slot;
@@ -123,28 +123,22 @@ pub(crate) struct SizesKernels<R: Runtime> {
 
 impl<R: Runtime> Gpu<R> {
     /// The kernels of all sizes, built if they are new.
-    pub(super) fn sizes_kernels(
-        &self,
-        sizes: &Sizes,
-        formats: (Format, Format),
-        halves: bool,
-        front: Front,
-    ) -> GpuResult<SizesKernels<R>> {
-        let (mut each, mut rounds, mut between, mut formats) = (Vec::new(), Vec::new(), Vec::new(), formats);
+    pub(super) fn sizes_kernels(&self, sizes: &Sizes, kind: &Kind) -> GpuResult<SizesKernels<R>> {
+        let (mut each, mut rounds, mut between, mut kind) = (Vec::new(), Vec::new(), Vec::new(), *kind);
         for (i, size) in sizes.all.iter().enumerate() {
             // Means of samples are as good as halves as these are.
-            let kernels = self.kernels(&size.plan, formats, halves, front.color)?;
+            let kernels = self.kernels(&size.plan, &kind)?;
             let own = size.rounds.as_ref().map(|plan| {
-                let key = ridge::KernelsKey::new(plan, formats, kernels.planes, front.color);
+                let key = ridge::KernelsKey::new(plan, &kind, kernels.planes);
                 let new = || ridge::Kernels::new(&*self.runtime, &self.library, &key);
                 self.bm3d.rounds.get(key.clone(), new)
             });
             each.push(kernels);
             rounds.push(own.transpose()?);
             if i + 1 < sizes.all.len() {
-                between.push(self.library.get(&*self.runtime, program::sizes(formats.0), 0, None)?);
+                between.push(self.library.get(&*self.runtime, program::sizes(kind.formats.0), 0, None)?);
             }
-            formats = (Format::F32, Format::F32);
+            kind.formats = (Format::F32, Format::F32);
         }
         Ok(SizesKernels { each, rounds, between })
     }
@@ -172,7 +166,8 @@ impl<R: Runtime> PictureRun<'_, R> {
         let (size, runtime) = (&self.sizes.all[i], self.runtime);
         let (plan, kernels) = (size.rounds.as_ref()?, self.kernels.rounds[i].as_deref()?);
         let (geometry, centre) = (size.geometry(), self.kernels.each[i].planes.centre());
-        Some(Rounds { runtime, kernels, plan, geometry, centre, place: self.slot.size(i) })
+        let counts = self.size(i).counts();
+        Some(Rounds { runtime, kernels, plan, geometry, centre, counts, place: self.slot.size(i) })
     }
 
     /// Takes the memory that is needed, so that running out of it comes before any work.

@@ -72,6 +72,10 @@ mod tests {
         crate::device::gpu::bm3d::sizes_tests::suite!(super::shared());
     }
 
+    mod averages {
+        crate::device::gpu::bm3d::counted_tests::suite!(super::shared(), super::first);
+    }
+
     mod ridge {
         crate::device::gpu::ridge::tests::suite!(super::shared(), super::first);
     }

@@ -17,9 +17,10 @@ fn passes(profile: Profile) -> Vec<PassPlan> {
     [plan(profile.params(25.0)), plan(profile.color_params(25.0))].concat()
 }
 
-fn tensor(pass: &PassPlan, limits: &Limits) -> [Program; 2] {
+fn tensor(pass: &PassPlan, limits: &Limits) -> [Program; 3] {
     let matching = TensorMatch::new(pass, limits).expect("a common plan").program();
-    [matching, TensorFilter::new(pass, limits).expect("a common plan").program()]
+    let filter = TensorFilter::new(pass, limits).expect("a common plan");
+    [matching, filter.program(false), filter.program(true)]
 }
 
 #[test]

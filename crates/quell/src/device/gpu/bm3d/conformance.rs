@@ -34,7 +34,7 @@ fn uniform(seed: u32) -> impl FnMut() -> f32 {
 }
 
 /// A picture with flat parts, edges and texture.
-fn clean(w: usize, h: usize) -> Plane {
+pub(super) fn clean(w: usize, h: usize) -> Plane {
     let data = (0..w * h).map(|i| {
         let (x, y) = ((i % w) as f32, (i / w) as f32);
         let edge = if (x - y * 0.7) > 0.2 * w as f32 { 60.0 } else { 0.0 };
@@ -44,7 +44,7 @@ fn clean(w: usize, h: usize) -> Plane {
     Plane::from_vec(w, h, data.collect()).unwrap()
 }
 
-fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
+pub(super) fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
     let mut plane = clean(w, h);
     let mut uniform = uniform(seed);
     for v in plane.as_mut_slice() {
@@ -53,23 +53,23 @@ fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
     plane
 }
 
-fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
+pub(super) fn views(planes: &[Plane]) -> Vec<PlaneView<'_>> {
     planes.iter().map(Plane::view).collect()
 }
 
 /// Largest difference of two planes; a NaN is as far as can be.
-fn worst(a: &Plane, b: &Plane) -> f32 {
+pub(crate) fn worst(a: &Plane, b: &Plane) -> f32 {
     assert_eq!((a.width(), a.height()), (b.width(), b.height()));
     metrics::largest(a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).abs()))
 }
 
-fn rms(a: &Plane, b: &Plane) -> f64 {
+pub(crate) fn rms(a: &Plane, b: &Plane) -> f64 {
     let squares = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| f64::from(x - y).powi(2));
     (squares.sum::<f64>() / a.as_slice().len() as f64).sqrt()
 }
 
 /// Whether the device filters with halves.
-fn in_halves<R: Runtime>(gpu: &Gpu<R>, plan: &Plan) -> bool {
+pub(super) fn in_halves<R: Runtime>(gpu: &Gpu<R>, plan: &Plan) -> bool {
     plan.passes.iter().all(|p| TensorFilter::new(p, gpu.runtime().limits()).is_some())
 }
 
@@ -92,7 +92,7 @@ fn small() -> Params {
     params
 }
 
-fn with(change: impl Fn(&mut PassParams)) -> Params {
+pub(super) fn with(change: impl Fn(&mut PassParams)) -> Params {
     let mut params = small();
     change(&mut params.hard);
     change(&mut params.wiener);
@@ -116,7 +116,7 @@ fn check_planes<R: Runtime>(gpu: &Gpu<R>, plan: &Plan, noisy: &[Plane]) {
         assert!(good, "pass 1, channel {c}: off by {off}, {rms} on average, with {plan:#?}");
     }
     if plan.passes.len() > 1 {
-        let got = gpu.second_pass(plan, &views(noisy), &views(&want.basic)).unwrap();
+        let got = gpu.second_pass(plan, &views(noisy), &views(&want.basic), None).unwrap();
         for (c, (got, want)) in got.iter().zip(&want.last).enumerate() {
             let off = worst(got, want);
             let tolerance = if halves { HALF_TOLERANCE } else { SECOND_PASS_TOLERANCE };
@@ -403,6 +403,7 @@ pub(crate) fn samples_of_every_format<R: Runtime>(gpu: &Gpu<R>) {
         let source = Source {
             format,
             halves: true,
+            counted: None,
             row: Box::new(|_, y, x, to| {
                 to.copy_from_slice(&bytes[(y * w + x.start) * n..(y * w + x.end) * n])
             }),

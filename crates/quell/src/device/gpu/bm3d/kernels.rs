@@ -12,9 +12,32 @@ use crate::device::gpu::library::{Library, Loaded, upload};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
 use crate::method::group::Search;
 
+/// What kernels have to know of the samples of a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Kind {
+    /// In and out.
+    pub(crate) formats: (Format, Format),
+    /// All are precise enough as halves.
+    pub(crate) halves: bool,
+    /// They are red, green and blue, and the channels are those of this space.
+    pub(crate) color: Option<ColorMode>,
+    /// They are averages of up to so many frames, and come with the number of each pixel's.
+    pub(crate) frames: Option<f32>,
+}
+
+impl Kind {
+    /// Channels as floats that may have any value.
+    pub(crate) const FLOATS: Self =
+        Self { formats: (Format::F32, Format::F32), halves: false, color: None, frames: None };
+}
+
 /// The kernels of a plan.
 pub(crate) struct Kernels<R: Runtime> {
     pub(crate) planes: PlaneFormat,
+    /// Of the samples that come.
+    pub(crate) from: Format,
+    /// They come with the number of frames that each pixel is the average of.
+    pub(crate) counted: bool,
     /// Of samples that are channels, or of colours.
     pub(crate) ingest: Arc<Loaded<R>>,
     pub(crate) passes: Vec<PassKernels<R>>,
@@ -89,20 +112,27 @@ pub(crate) enum Filter<R: Runtime> {
 }
 
 impl<R: Runtime> Filter<R> {
-    fn new(runtime: &R, library: &Library<R>, pass: &PassPlan, planes: PlaneFormat) -> GpuResult<Self> {
+    fn new(
+        runtime: &R,
+        library: &Library<R>,
+        pass: &PassPlan,
+        planes: PlaneFormat,
+        counted: bool,
+    ) -> GpuResult<Self> {
         let limits = runtime.limits();
         match TensorFilter::new(pass, limits).filter(|_| planes == PlaneFormat::Half) {
             Some(kernel) => {
                 let constants =
                     (0..pass.sigma.len()).map(|c| upload(runtime, &TensorFilter::constants(pass, c)));
                 let constants = constants.collect::<GpuResult<_>>()?;
-                let loaded = library.get(runtime, kernel.program(), kernel.local(), None)?;
+                let loaded = library.get(runtime, kernel.program(counted), kernel.local(), None)?;
                 Ok(Self::Tensor { loaded, kernel, constants })
             }
             None => {
                 let shape = FilterShape::new(pass, limits);
                 let tables = program::tables(pass, shape);
-                let loaded = library.get(runtime, program::filter(pass, shape, planes), 0, Some(&tables))?;
+                let filter = program::filter(pass, shape, planes, counted);
+                let loaded = library.get(runtime, filter, 0, Some(&tables))?;
                 let spectrum = pass.spectrum.as_ref().map(|s| upload(runtime, s.table())).transpose()?;
                 Ok(Self::General { loaded, shape, spectrum })
             }
@@ -111,21 +141,14 @@ impl<R: Runtime> Filter<R> {
 }
 
 impl<R: Runtime> Kernels<R> {
-    /// Builds what is not built yet. `halves`: all samples are precise enough as halves; `color`: they are red, green and
-    /// blue, and the channels are those of this space.
-    pub(crate) fn new(
-        runtime: &R,
-        library: &Library<R>,
-        plan: &Plan,
-        (from, to): (Format, Format),
-        halves: bool,
-        color: Option<ColorMode>,
-    ) -> GpuResult<Self> {
+    /// Builds what is not built yet.
+    pub(crate) fn new(runtime: &R, library: &Library<R>, plan: &Plan, kind: &Kind) -> GpuResult<Self> {
+        let ((from, to), counted) = (kind.formats, kind.frames.is_some());
         // Half planes are for plans that the tensor kernels filter from end to end.
         let tensor = plan.passes.iter().all(|pass| TensorFilter::new(pass, runtime.limits()).is_some());
-        let planes = if tensor && halves { PlaneFormat::Half } else { PlaneFormat::Float };
+        let planes = if tensor && kind.halves { PlaneFormat::Half } else { PlaneFormat::Float };
         let get = |p| library.get(runtime, p, 0, None);
-        let ingest = match color {
+        let ingest = match kind.color {
             Some(mode) => program::color((from, to), planes, mode),
             None => program::ingest(from, planes),
         };
@@ -139,7 +162,7 @@ impl<R: Runtime> Kernels<R> {
                 .map(|pass| {
                     let norms = threads.spawn(move || get(program::norms(pass.patch)));
                     let matching = threads.spawn(move || Matching::new(runtime, library, pass));
-                    let filter = threads.spawn(move || Filter::new(runtime, library, pass, planes));
+                    let filter = threads.spawn(move || Filter::new(runtime, library, pass, planes, counted));
                     let finish = threads.spawn(move || get(program::finish(pass, to, planes)));
                     (norms, matching, filter, finish)
                 })
@@ -153,7 +176,7 @@ impl<R: Runtime> Kernels<R> {
                 })
             });
             let passes = passes.collect::<GpuResult<_>>();
-            Ok(Self { planes, ingest: joined(ingest)?, passes: passes? })
+            Ok(Self { planes, from, counted, ingest: joined(ingest)?, passes: passes? })
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Pictures that are in device memory already: the kernels read and write the caller's rows, nothing is copied.
 
 use super::geometry::{MARGIN, Region, Tile};
-use super::kernels::Kernels;
+use super::kernels::{Kernels, Kind};
 use super::pass::{self, Front, Results, Steps, TileRun};
 use super::{Format, LEAST_TILE, check};
 use crate::bm3d::Plan;
@@ -91,7 +91,7 @@ impl<R: Runtime> Gpu<R> {
                               tile; this one takes several";
                 return refuse(reason).map_err(Stop::Error);
             }
-            let kernels = self.kernels(plan, formats, halves, front.color)?;
+            let kernels = self.kernels(plan, &Kind { formats, halves, color: front.color, frames: None })?;
             self.lent_tiles(plan, &kernels, tiles, from, to, front, control)
         })
     }

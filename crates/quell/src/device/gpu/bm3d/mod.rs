@@ -5,6 +5,9 @@ mod color;
 mod compile_tests;
 #[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
 pub(crate) mod conformance;
+#[cfg(all(test, any(feature = "emulator", feature = "opencl")))]
+pub(crate) mod counted_tests;
+pub(super) mod counts;
 pub(crate) mod geometry;
 pub(super) mod kernels;
 mod lent;
@@ -22,7 +25,7 @@ mod tensor_tests;
 use std::sync::Arc;
 
 use crate::bm3d::{Match, PassPlan, Plan};
-use crate::device::LEAST_TILE;
+use crate::device::{LEAST_TILE, Samples};
 use crate::{ColorMode, Control, Error, Plane, PlaneView, Result};
 
 use super::clock::{Clock, Times, measure};
@@ -31,7 +34,7 @@ use super::sizes::{PictureRun, Sizes};
 use super::{Gpu, GpuError, GpuResult, Limits, Runtime, Stop, ridge};
 use crate::ridge::Plan as Rounds;
 use geometry::{Grid, Region, Tile, tiles};
-use kernels::Kernels;
+use kernels::{Kernels, Kind};
 pub(super) use pass::Front;
 use pass::{Band, Results, Steps, TileRun};
 pub(crate) use program::Format;
@@ -64,20 +67,18 @@ struct KernelsKey {
     formats: (Format, Format),
     halves: bool,
     color: Option<ColorMode>,
+    counted: bool,
 }
 
 impl<R: Runtime> Gpu<R> {
     /// The kernels of a plan, built if they are new.
-    pub(super) fn kernels(
-        &self,
-        plan: &Plan,
-        formats: (Format, Format),
-        halves: bool,
-        color: Option<ColorMode>,
-    ) -> GpuResult<Arc<Kernels<R>>> {
-        let key = KernelsKey { passes: plan.passes.clone(), formats, halves, color };
-        let new = || Kernels::new(&*self.runtime, &self.library, plan, formats, halves, color);
-        self.bm3d.recent.get(key, new)
+    pub(super) fn kernels(&self, plan: &Plan, kind: &Kind) -> GpuResult<Arc<Kernels<R>>> {
+        let halves = kind.halves && kind.frames.is_none_or(|frames| tensor::strong(plan, frames));
+        let kind = Kind { halves, ..*kind };
+        let Kind { formats, color, .. } = kind;
+        let (passes, counted) = (plan.passes.clone(), kind.frames.is_some());
+        let key = KernelsKey { passes, formats, halves, color, counted };
+        self.bm3d.recent.get(key, || Kernels::new(&*self.runtime, &self.library, plan, &kind))
     }
 
     /// Gives memory that nobody uses back to the device.
@@ -137,7 +138,7 @@ impl<R: Runtime> Gpu<R> {
         front: Front,
         control: &Control,
     ) -> Result<(), Stop> {
-        let kernels = self.kernels(plan, (from.format, to.format), from.halves, front.color)?;
+        let kernels = self.kernels(plan, &from.kind(to.format, front))?;
         let total = tiles.iter().map(|t| pass::launches(plan, &t.region, self.runtime.limits())).sum();
         let mut steps = Steps { control, done: 0, total };
         let mut slot = self.bm3d.slots.take(&*self.runtime)?;
@@ -153,19 +154,21 @@ impl<R: Runtime> Gpu<R> {
         Ok(())
     }
 
-    /// The second pass alone, with a basic estimate that the caller brings: for checks of one pass.
+    /// The second pass alone, with a basic estimate that the caller brings, of averages if there are `counts`: for checks
+    /// of one pass.
     pub(crate) fn second_pass(
         &self,
         plan: &Plan,
         noisy: &[PlaneView<'_>],
         basic: &[PlaneView<'_>],
+        counts: Option<&Samples<'_>>,
     ) -> Result<Vec<Plane>> {
         check(plan, Front::CHANNELS)?;
         let mut out: Vec<Plane> = noisy.iter().map(|p| Plane::zeros(p.width(), p.height())).collect();
         let region = whole(plan);
         let mut work = || -> Result<(), Stop> {
-            let from = planes_source(noisy);
-            let kernels = self.kernels(plan, (Format::F32, Format::F32), from.halves, None)?;
+            let from = planes_source(noisy).with_counts(counts);
+            let kernels = self.kernels(plan, &from.kind(Format::F32, Front::CHANNELS))?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
             let mut run =
                 TileRun::new(&*self.runtime, &kernels, plan, &region, slot.whole(), Front::CHANNELS);
@@ -175,7 +178,7 @@ impl<R: Runtime> Gpu<R> {
             stage(&mut run, &region, &from)?;
             run.ingest(Format::F32, &mut Clock::off())?;
             self.runtime.finish(run.place.queue)?;
-            stage(&mut run, &region, &planes_source(basic))?;
+            stage(&mut run, &region, &planes_source(basic).with_counts(counts))?;
             run.ingest_basic()?;
             run.passes(1, Results::Samples, &mut Clock::off(), &mut steps)?;
             run.download(Format::F32, &mut Clock::off())?;
@@ -202,7 +205,7 @@ impl<R: Runtime> Gpu<R> {
         let region = whole(&plan);
         let (pass, grid) = (&plan.passes[0], Grid::new(&plan.passes[0], &plan, &region));
         let lists = || -> GpuResult<Vec<u16>> {
-            let kernels = self.kernels(&plan, (Format::F32, Format::F32), false, None)?;
+            let kernels = self.kernels(&plan, &Kind::FLOATS)?;
             let mut slot = self.bm3d.slots.take(&*self.runtime)?;
             let mut run =
                 TileRun::new(&*self.runtime, &kernels, &plan, &region, slot.whole(), Front::CHANNELS);
@@ -259,7 +262,7 @@ impl<R: Runtime> Gpu<R> {
     ) -> Result<Times> {
         let work = || -> Result<Times, Stop> {
             let (runtime, format) = (&*self.runtime, from.format);
-            let kernels = &self.sizes_kernels(sizes, (format, format), from.halves, front)?;
+            let kernels = &self.sizes_kernels(sizes, &from.kind(format, front))?;
             let mut slot = self.bm3d.slots.take(runtime)?;
             let mut run = PictureRun { runtime, kernels, sizes, slot: &mut slot, front };
             run.allocate(format, format)?;
@@ -339,12 +342,17 @@ pub(super) fn stage<R: Runtime>(
     region: &Region,
     from: &Source<'_>,
 ) -> GpuResult<()> {
-    let (bytes, channels) = (from.format.bytes(), run.plan.channels());
-    let row = region.width() * bytes;
-    let staging = run.place.staging.get(row * region.height() * channels, |n| run.runtime.staging(n))?;
+    let (bytes, channels) = (run.sent(from.format), run.plan.channels());
+    let row = region.width() * from.format.bytes();
+    let counts = run.counts();
+    let staging = run.place.staging.get(bytes, |n| run.runtime.staging(n))?;
     let rows = (0..channels).flat_map(|c| region.y.clone().map(move |y| (c, y)));
     for ((c, y), to) in rows.zip(staging.chunks_exact_mut(row)) {
         (from.row)(c, y, region.x.clone(), to);
+    }
+    if let (Some(counts), Some(from)) = (counts, &from.counted) {
+        let to = staging[counts.at()..].chunks_exact_mut(4 * region.width());
+        region.y.clone().zip(to).for_each(|(y, to)| from.copy(y * run.plan.width + region.x.start, to));
     }
     Ok(())
 }

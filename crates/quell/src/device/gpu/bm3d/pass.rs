@@ -1,10 +1,11 @@
 //! The passes over one tile, in the order in which the device gets them: for each norms, match, filter and finish. What
 //! stands before and behind them is in `samples.rs`.
 
+use super::counts::Counts;
 use super::geometry::{Geometry, Grid, MARGIN, Region};
 use super::kernels::{Filter, Kernels, Matching};
 use super::lent::Lent;
-use super::program::{self, FilterShape};
+use super::program::{self, FilterShape, Format};
 use super::slot::{Buffers, Place};
 use crate::bm3d::{PassPlan, Plan, Shrink};
 use crate::device::gpu::clock::Clock;
@@ -140,14 +141,26 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         channel * self.samples() + self.held.first * self.geometry.width
     }
 
+    /// Where it says of how many frames pixels are the average, if they are.
+    pub(crate) fn counts(&self) -> Option<Counts> {
+        let behind = |from| Counts::behind(self.count(), self.samples(), self.geometry.width, from);
+        self.kernels.counted.then(|| behind(self.kernels.from))
+    }
+
+    /// Bytes of the samples that come, with all that comes with them.
+    pub(super) fn sent(&self, format: Format) -> usize {
+        self.counts().map_or(self.samples() * self.count() * format.bytes(), |counts| counts.end())
+    }
+
     /// Takes the memory that all stages need, so that running out of it comes before any work.
     pub(crate) fn allocate(&mut self, sample_bytes: usize) -> GpuResult<()> {
         let (elements, channels, samples) = (self.geometry.elements(), self.count(), self.samples());
         let (plane_bytes, passes) = (elements * self.kernels.planes.bytes(), self.plan.passes.len());
+        let io_bytes = (samples * channels * sample_bytes).max(self.counts().map_or(0, |c| c.end()));
         let Place { queue, staging, buffers } = &mut self.place;
         let runtime = self.runtime;
         if self.lent.is_none() {
-            staging.get(samples * channels * sample_bytes, |n| runtime.staging(n))?;
+            staging.get(io_bytes, |n| runtime.staging(n))?;
         }
         // New memory is zeroed: tiles may read margins that nothing writes.
         let zeroed = |n: usize| -> GpuResult<R::Buffer> {
@@ -159,7 +172,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let Buffers { samples: io, noisy, basic, guide, norms, difficult, sums, weights, .. } =
             &mut **buffers;
         if self.lent.is_none() {
-            io.get(samples * channels * sample_bytes, zeroed)?;
+            io.get(io_bytes, zeroed)?;
         }
         let used = [
             (noisy, plane_bytes, true),
@@ -334,7 +347,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
     }
 
     fn filter(&mut self, index: usize, c: usize, band: &Band) -> GpuResult<()> {
-        let (g, pass) = (self.geometry, &self.plan.passes[index]);
+        let (g, pass, counts) = (self.geometry, &self.plan.passes[index], self.counts());
         let Place { queue, buffers, .. } = &mut self.place;
         let noisy = &*have(&mut buffers.noisy[c])?;
         // The first pass has no pilot, and does not look.
@@ -342,7 +355,7 @@ impl<'a, R: Runtime> TileRun<'a, R> {
         let (loaded, shape, spectrum) = match &self.kernels.passes[index].filter {
             Filter::General { loaded, shape, spectrum } => (loaded, shape, spectrum),
             Filter::Tensor { loaded, kernel, constants } => {
-                let args = [
+                let mut args = vec![
                     Arg::Buffer(noisy),
                     Arg::Buffer(basic),
                     Arg::Buffer(have(&mut buffers.matches)?),
@@ -356,6 +369,9 @@ impl<'a, R: Runtime> TileRun<'a, R> {
                     Arg::I32(int(band.first + band.rows)),
                     Arg::I32(int(g.pitch)),
                 ];
+                if let Some(counts) = counts {
+                    args.extend(counts.args(&buffers.samples)?);
+                }
                 let shape = kernel.shape(band.grid.columns, band.rows);
                 return self.runtime.launch(queue, loaded.kernel("filter_tensor")?, shape, &args);
             }
@@ -380,6 +396,9 @@ impl<'a, R: Runtime> TileRun<'a, R> {
             Arg::I32(int(g.pitch)),
             Arg::F32(strength),
         ];
+        if let Some(counts) = counts {
+            args.extend(counts.args(&buffers.samples)?);
+        }
         args.extend(spectrum.as_ref().map(Arg::Buffer));
         let kernel = loaded.kernel("bm3d_filter")?;
         match *shape {

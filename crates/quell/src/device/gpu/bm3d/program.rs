@@ -248,8 +248,8 @@ impl FilterShape {
     }
 }
 
-/// The filter of a pass.
-pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -> Program {
+/// The filter of a pass; `counted`, of averages of frames.
+pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat, counted: bool) -> Program {
     let (name, source) = match shape {
         _ if matches!(pass.shrink, Shrink::Regress { .. }) => ("ridge-regress", REGRESS),
         FilterShape::Group { .. } => ("bm3d-filter", FILTER),
@@ -271,6 +271,7 @@ pub(crate) fn filter(pass: &PassPlan, shape: FilterShape, planes: PlaneFormat) -
     if let Shrink::Regress { alpha } = pass.shrink {
         p.define("ALPHA2", format!("{:?}f", alpha * alpha));
     }
+    p.define("COUNTED", u8::from(counted));
     p.define("EXACT", u8::from(pass.exact));
     p.define("SPECTRUM", pass.spectrum.as_ref().map_or(0, Spectrum::reach));
     p.define("DEVIATION", u8::from(pass.weight == Weight::Deviation));
@@ -378,7 +379,9 @@ mod tests {
                         let shape = MatchShape::new(&search, &LIMITS, list).unwrap();
                         add(matching(&search, shape, list, Cut::PowerOfTwo));
                     }
-                    add(filter(pass, FilterShape::new(pass, &LIMITS), PlaneFormat::Float));
+                    for counted in [false, true] {
+                        add(filter(pass, FilterShape::new(pass, &LIMITS), PlaneFormat::Float, counted));
+                    }
                     add(norms(pass.patch));
                     add(finish(pass, Format::U8, PlaneFormat::Half));
                 }

@@ -44,7 +44,7 @@ impl<R: Runtime> TileRun<'_, R> {
     }
 
     fn upload(&mut self, format: Format) -> GpuResult<()> {
-        let bytes = self.samples() * self.count() * format.bytes();
+        let bytes = self.sent(format);
         let Place { queue, staging, buffers } = &mut self.place;
         let staging = staging.get(bytes, |n| self.runtime.staging(n))?;
         let samples = buffers.samples.get(bytes, |n| self.runtime.alloc(n))?;

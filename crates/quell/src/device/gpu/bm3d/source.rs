@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Format;
+use super::counts::Counted;
+use super::kernels::Kind;
 use super::pass::Front;
+use super::program::Format;
 use super::tensor::HALF_RANGE;
 use crate::device::{Samples, SamplesMut};
 use crate::{Plane, PlaneView};
@@ -20,6 +22,26 @@ pub(crate) struct Source<'a> {
     pub(crate) halves: bool,
     /// Copies samples `x` of row `y` of a channel.
     pub(crate) row: Box<RowIn<'a>>,
+    /// They are averages of so many frames, in rows as wide as the picture.
+    pub(crate) counted: Option<Counted<'a>>,
+}
+
+impl<'a> Source<'a> {
+    /// What kernels have to know, where samples go out as `to`.
+    pub(crate) fn kind(&self, to: Format, front: Front) -> Kind {
+        Kind {
+            formats: (self.format, to),
+            halves: self.halves,
+            color: front.color,
+            frames: self.counted.map(|counted| counted.most),
+        }
+    }
+
+    /// The same with counts, if there are any.
+    pub(crate) fn with_counts(mut self, counts: Option<&Samples<'a>>) -> Self {
+        self.counted = counts.map(|counts| Counted::new(*counts));
+        self
+    }
 }
 
 /// Where samples go that come from the device.
@@ -36,7 +58,7 @@ pub(crate) fn planes_source<'a>(planes: &'a [PlaneView<'a>]) -> Source<'a> {
         to.iter_mut().zip(from).for_each(|(to, v)| *to = v.to_ne_bytes());
     };
     let halves = planes.iter().flat_map(|p| p.rows()).flatten().all(|v| HALF_RANGE.contains(v));
-    Source { format: Format::F32, halves, row: Box::new(row) }
+    Source { format: Format::F32, halves, row: Box::new(row), counted: None }
 }
 
 /// Planes that the device writes.
@@ -76,7 +98,7 @@ pub(crate) fn samples_source<'a>(
             }
         }
     };
-    Source { format, halves: fit_halves(from, format, front), row: Box::new(row) }
+    Source { format, halves: fit_halves(from, format, front), row: Box::new(row), counted: None }
 }
 
 /// Samples that the device writes, all of one format.

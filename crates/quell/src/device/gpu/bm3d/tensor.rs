@@ -2,7 +2,7 @@
 
 use super::geometry::MARGIN;
 use super::program::PlaneFormat;
-use crate::bm3d::{PassPlan, Shrink, Weight};
+use crate::bm3d::{PassPlan, Plan, Shrink, Weight};
 use crate::device::gpu::{Limits, Program, Shape};
 use crate::transform::{Matrix, Transform};
 
@@ -16,6 +16,14 @@ const FILTER: &str = include_str!("../../../../kernels/bm3d/tensor/filter.cu");
 pub(crate) const HALF_RANGE: std::ops::RangeInclusive<f32> = -128.0..=383.0;
 /// Weaker noise needs more precision than halves have.
 const LEAST_SIGMA: f32 = 4.0;
+/// The same of averages of frames: what is too weak for groups of one patch is not for larger ones.
+const LEAST_AVERAGED: f32 = 3.0;
+
+/// Whether the noise of all channels is strong enough for halves, in averages of up to so many frames.
+pub(super) fn strong(plan: &Plan, frames: f32) -> bool {
+    let sigmas = plan.passes.iter().flat_map(|pass| &pass.sigma);
+    sigmas.fold(f32::MAX, |least, &s| least.min(s)) >= LEAST_AVERAGED * frames.sqrt()
+}
 
 /// The matching kernel of a pass. The sizes are those that `match.cu` derives from the same options.
 #[derive(Clone, Debug)]
@@ -199,7 +207,8 @@ impl TensorFilter {
         self.local
     }
 
-    pub(crate) fn program(&self) -> Program {
+    /// With `counted` for averages of frames.
+    pub(crate) fn program(&self, counted: bool) -> Program {
         let mut program = Program {
             name: "bm3d-filter-tensor",
             sources: vec![DEVICE, VARIANCE, FILTER],
@@ -215,6 +224,7 @@ impl TensorFilter {
         program.define("EXACT", u8::from(self.exact));
         program.define("DEVIATION", u8::from(self.deviation));
         program.define("FILTER_RESIDENT", self.resident);
+        program.define("COUNTED", u8::from(counted));
         program
     }
 

@@ -175,7 +175,14 @@ fn half_plane(g: &Geometry, plane: &Plane) -> Vec<u16> {
 }
 
 /// One pass by the fast filter over the reference's groups; the division is done here.
-fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: Option<&Plane>) -> Plane {
+fn filtered(
+    rt: &Emulator,
+    plan: &Plan,
+    pass: &PassPlan,
+    noisy: &Plane,
+    basic: Option<&Plane>,
+    counts: Option<&Plane>,
+) -> Plane {
     let (g, w, h) = (Geometry::new(plan, plan.width, plan.height), plan.width, plan.height);
     let guide = reference::Guide::new(pass.search(), &basic.unwrap_or(noisy).view());
     let (columns, rows) = (grid(w, 8, pass.step), grid(h, 8, pass.step));
@@ -190,7 +197,7 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
         }
     }
     let kernel = TensorFilter::new(pass, rt.limits()).expect("a pass for the fast kernel");
-    let module = rt.build(&kernel.program()).unwrap();
+    let module = rt.build(&kernel.program(counts.is_some())).unwrap();
     let shape = kernel.shape(columns.len(), rows.len());
     let entry = rt.kernel(&module, "filter_tensor", shape.local).unwrap();
     let [noisy, basic] = [noisy, basic.unwrap_or(noisy)].map(|p| upload(rt, &half_plane(&g, p)));
@@ -200,6 +207,11 @@ fn filtered(rt: &Emulator, plan: &Plan, pass: &PassPlan, noisy: &Plane, basic: O
     let int = |v: usize| Arg::I32(v as i32);
     let mut args = Vec::from([&noisy, &basic, &matches, &sums, &weights, &constants].map(Arg::Buffer));
     args.extend([int(columns.len()), int(w - 8), int(h - 8), int(0), int(rows.len()), int(g.pitch)]);
+    // With something before them.
+    let counted = counts.map(|n| upload(rt, &[&[0.0; 5], n.as_slice()].concat()));
+    if let Some(counts) = &counted {
+        args.extend([Arg::Buffer(counts), int(5), int(w)]);
+    }
     rt.launch(&(), &entry, shape, &args).unwrap();
     let sums: Vec<f32> = download(rt, &sums, g.elements());
     let weights: Vec<f32> = download(rt, &weights, g.elements());
@@ -225,16 +237,24 @@ fn rms(a: &Plane, b: &Plane) -> f64 {
 }
 
 fn check_filters(params: &Params, w: usize, h: usize, sigma: f32) {
+    check_counted(params, picture(w, h, sigma), sigma, None);
+}
+
+/// Of averages of frames, if there are `counts`.
+fn check_counted(params: &Params, noisy: Plane, sigma: f32, counts: Option<&Plane>) {
     let Some(rt) = emulator() else { return };
-    let noisy = picture(w, h, sigma);
+    let (w, h) = (noisy.width(), noisy.height());
     let plan = Plan::new(params, w, h, &[sigma]).unwrap();
-    let want = reference::pass(&plan.passes[0], &[noisy.view()], None).remove(0);
-    let basic = filtered(&rt, &plan, &plan.passes[0], &noisy, None);
+    let view = counts.map(Plane::view);
+    let want = reference::pass_counted(&plan.passes[0], &[noisy.view()], None, view.as_ref()).remove(0);
+    let basic = filtered(&rt, &plan, &plan.passes[0], &noisy, None, counts);
     // A coefficient near its threshold may fall on the other side; on the whole the pass is the same.
     let off = rms(&basic, &want);
     assert!(off < 0.3, "basic estimate off by {off} on average with {params:?}");
-    let want = reference::pass(&plan.passes[1], &[noisy.view()], Some(&[basic.view()])).remove(0);
-    let last = filtered(&rt, &plan, &plan.passes[1], &noisy, Some(&basic));
+    let want =
+        reference::pass_counted(&plan.passes[1], &[noisy.view()], Some(&[basic.view()]), view.as_ref())
+            .remove(0);
+    let last = filtered(&rt, &plan, &plan.passes[1], &noisy, Some(&basic), counts);
     println!(
         "{w} x {h}, sigma {sigma}: basic rms {off}, final worst {} rms {}",
         worst(&last, &want),
@@ -254,5 +274,30 @@ fn filters_agree_with_the_reference() {
 fn filters_agree_at_weak_and_strong_noise() {
     for (profile, sigma) in [(Profile::Original, 5.0), (Profile::High, 5.0), (Profile::Normal, 70.0)] {
         check_filters(&profile.params(sigma), 43, 52, sigma);
+    }
+}
+
+/// Averages of one to nine frames, in waves over the picture.
+fn averages(w: usize, h: usize, sigma: f32) -> (Plane, Plane) {
+    let count = |i: usize| 5.0 + 4.0 * (0.35 * (i % w) as f32).sin() * (0.23 * (i / w) as f32).cos();
+    let counts: Vec<f32> = (0..w * h).map(count).collect();
+    let (clean, mut noisy) = (picture(w, h, 0.0), picture(w, h, sigma));
+    let pixels = noisy.as_mut_slice().iter_mut().zip(clean.as_slice()).zip(&counts);
+    pixels.for_each(|((v, clean), n)| *v = clean + (*v - clean) / n.sqrt());
+    (noisy, Plane::from_vec(w, h, counts).unwrap())
+}
+
+#[test]
+fn filters_know_of_how_many_frames_pixels_are_the_average() {
+    for (profile, sigma) in [
+        (Profile::Original, 25.0),
+        (Profile::Normal, 25.0),
+        (Profile::High, 25.0),
+        (Profile::Fast, 9.0),
+        (Profile::Normal, 9.0),
+        (Profile::High, 9.0),
+    ] {
+        let (noisy, counts) = averages(64, 49, sigma);
+        check_counted(&profile.params(sigma), noisy, sigma, Some(&counts));
     }
 }

@@ -22,7 +22,7 @@ fn kernels_compile_and_do_not_spill() {
             let matching = TensorMatch::new(search, plan.size, &limits).expect("a common plan");
             let group = TensorGroup::new(search, &limits).expect("a common plan");
             println!("{profile:?}: {matching:?}, {group:?}");
-            for program in [matching.program(), group.program()] {
+            for program in [matching.program(), group.program(false), group.program(true)] {
                 let log = match compile_only(&program, arch) {
                     Ok((_, log)) => log,
                     Err(GpuError::Driver { call: "CUDA", reason }) => {

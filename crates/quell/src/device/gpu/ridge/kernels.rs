@@ -6,7 +6,7 @@ use super::program::{self, GroupShape};
 use super::tensor::{TensorGroup, TensorMatch};
 use super::{search, tensor};
 use crate::ColorMode;
-use crate::device::gpu::bm3d::kernels::{general_matching, joined};
+use crate::device::gpu::bm3d::kernels::{Kind, general_matching, joined};
 use crate::device::gpu::bm3d::program::{self as bm3d, Cut, Format, MatchShape, PlaneFormat};
 use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::{GpuError, GpuResult, Runtime};
@@ -47,16 +47,18 @@ pub(super) enum Regression<R: Runtime> {
 }
 
 impl<R: Runtime> Regression<R> {
-    fn new(runtime: &R, library: &Library<R>, search: &Search, halves: bool) -> GpuResult<Self> {
-        if let Some(kernel) = TensorGroup::new(search, runtime.limits()).filter(|_| halves) {
-            let loaded = library.get(runtime, kernel.program(), kernel.local, None)?;
+    fn new(runtime: &R, library: &Library<R>, key: &KernelsKey) -> GpuResult<Self> {
+        let KernelsKey { search, halves, counted, .. } = key;
+        if let Some(kernel) = TensorGroup::new(search, runtime.limits()).filter(|_| *halves) {
+            let loaded = library.get(runtime, kernel.program(*counted), kernel.local, None)?;
             return Ok(Self::Tensor { loaded, kernel });
         }
         let shape = GroupShape::new(search, runtime.limits()).ok_or_else(|| {
             let reason = format!("a search window of {} does not fit", 2 * search.radius + 1);
             GpuError::Driver { call: "local memory", reason }
         })?;
-        Ok(Self::General { loaded: library.get(runtime, program::group(search, shape), 0, None)?, shape })
+        let loaded = library.get(runtime, program::group(search, shape, *counted), 0, None)?;
+        Ok(Self::General { loaded, shape })
     }
 }
 
@@ -71,19 +73,17 @@ pub(crate) struct KernelsKey {
     /// Whether patches are precise enough as halves.
     halves: bool,
     color: Option<ColorMode>,
+    /// Of averages of frames.
+    counted: bool,
 }
 
 impl KernelsKey {
-    /// For samples of these formats, whose pilot has them in such planes.
-    pub(crate) fn new(
-        plan: &Plan,
-        formats: (Format, Format),
-        planes: PlaneFormat,
-        color: Option<ColorMode>,
-    ) -> Self {
+    /// For such samples, which the pilot has in these planes.
+    pub(crate) fn new(plan: &Plan, kind: &Kind, planes: PlaneFormat) -> Self {
         let search = search(plan, 0).clone();
-        let halves = tensor::precise(plan, &search);
-        Self { search, size: plan.size, formats, planes, halves, color }
+        let halves = tensor::precise(plan, &search, kind.frames.unwrap_or(1.0));
+        let Kind { formats, color, frames, .. } = *kind;
+        Self { search, size: plan.size, formats, planes, halves, color, counted: frames.is_some() }
     }
 }
 
@@ -98,7 +98,7 @@ impl<R: Runtime> Kernels<R> {
         });
         std::thread::scope(|threads| {
             let matching = threads.spawn(|| Matching::new(runtime, library, search, *size));
-            let regression = threads.spawn(|| Regression::new(runtime, library, search, key.halves));
+            let regression = threads.spawn(|| Regression::new(runtime, library, key));
             let others = threads.spawn(|| -> GpuResult<_> {
                 Ok((ingest.map(get).transpose()?, get(program::planes())?, get(bm3d::norms(search.patch))?))
             });

@@ -62,7 +62,7 @@ pub(super) fn check(plan: &Plan) -> Result<&bm3d::Plan> {
 /// Whether the rounds have patches as halves.
 pub(super) fn in_halves(plan: &Plan, limits: &Limits) -> bool {
     let search = search(plan, 0);
-    tensor::precise(plan, search) && tensor::TensorGroup::new(search, limits).is_some()
+    tensor::precise(plan, search, 1.0) && tensor::TensorGroup::new(search, limits).is_some()
 }
 
 /// How patches are grouped in a round.

@@ -1,7 +1,10 @@
 //! A round alone, and its groups, for checks.
 
 use super::{Kernels, KernelsKey, Rounds, check, rounds, search};
+use crate::device::Samples;
+use crate::device::gpu::bm3d::counts::{Counted, Counts};
 use crate::device::gpu::bm3d::geometry::{Geometry, MARGIN};
+use crate::device::gpu::bm3d::kernels::Kind;
 use crate::device::gpu::bm3d::pass::Steps;
 use crate::device::gpu::bm3d::program::{Format, PlaneFormat};
 use crate::device::gpu::clock::Clock;
@@ -12,23 +15,27 @@ use crate::ridge::reference::Group;
 use crate::{Control, Plane, PlaneView, Result};
 
 impl<R: Runtime> Gpu<R> {
-    /// Does `work` on rounds whose planes have these channels: noisy, the estimate, what has noise left.
+    /// Does `work` on rounds whose planes have these channels: noisy, the estimate, what has noise left; averages of frames,
+    /// if there are `counts`.
     fn probed<T>(
         &self,
         plan: &Plan,
         [noisy, x, z]: [&[PlaneView<'_>]; 3],
+        counts: Option<&Samples<'_>>,
         work: impl FnOnce(&mut Rounds<'_, R>, &mut Steps<'_>) -> Result<T, Stop>,
     ) -> Result<T> {
         let pilot = check(plan)?;
         let all = || -> Result<T, Stop> {
             let runtime = &*self.runtime;
-            let formats = (Format::F32, Format::F32);
-            let key = KernelsKey::new(plan, formats, PlaneFormat::Float, None);
+            let kind = Kind { frames: counts.map(|counts| Counted::new(*counts).most), ..Kind::FLOATS };
+            let key = KernelsKey::new(plan, &kind, PlaneFormat::Float);
             let kernels = Kernels::new(runtime, &self.library, &key)?;
             let geometry = Geometry::new(pilot, plan.width, plan.height);
             let mut slot = self.bm3d.slots.take(runtime)?;
             let (kernels, place) = (&kernels, slot.whole());
-            let mut run = Rounds { runtime, kernels, plan, geometry, centre: 0.0, place };
+            let counted =
+                counts.map(|_| Counts::behind(0, plan.width * plan.height, plan.width, Format::F32));
+            let mut run = Rounds { runtime, kernels, plan, geometry, centre: 0.0, counts: counted, place };
             run.allocate()?;
             let (queue, buffers) = (run.place.queue, &mut *run.place.buffers);
             let zeroed = |n: usize| -> GpuResult<R::Buffer> {
@@ -47,6 +54,13 @@ impl<R: Runtime> Gpu<R> {
                     let to = to.get(4 * elements, zeroed)?;
                     self.put(queue, to, from, geometry)?;
                 }
+            }
+            if let Some(counts) = counts {
+                let bytes = 4 * counts.len();
+                let mut staging = runtime.staging(bytes)?;
+                Counted::new(*counts).copy(0, &mut staging[..bytes]);
+                runtime.write(queue, buffers.samples.get(bytes, zeroed)?, &staging, bytes)?;
+                runtime.finish(queue)?;
             }
             let control = Control::new();
             work(&mut run, &mut Steps { control: &control, done: 0, total: 1 })
@@ -96,7 +110,7 @@ impl<R: Runtime> Gpu<R> {
         z: &PlaneView<'_>,
     ) -> Result<Vec<Group>> {
         let one = Plan { sigma: plan.sigma[..1].to_vec(), ..plan.clone() };
-        let numbers = self.probed(&one, [&[*z], &[*x], &[*z]], |run, steps| {
+        let numbers = self.probed(&one, [&[*z], &[*x], &[*z]], None, |run, steps| {
             run.groups(index, &mut Clock::off(), steps)?;
             let lists = &run.place.buffers.ridge.lists;
             let bytes = 2 * rounds::entries(plan, index);
@@ -119,7 +133,7 @@ impl<R: Runtime> Gpu<R> {
         Ok(numbers.chunks_exact(search.group).zip(places).map(group).collect())
     }
 
-    /// One round that groups anew: the next estimate, and what has noise left.
+    /// One round that groups anew, of averages of frames if there are `counts`: the next estimate, and what has noise left.
     pub(crate) fn one_ridge_round(
         &self,
         plan: &Plan,
@@ -127,8 +141,9 @@ impl<R: Runtime> Gpu<R> {
         noisy: &[PlaneView<'_>],
         x: &[PlaneView<'_>],
         z: &[PlaneView<'_>],
+        counts: Option<&Samples<'_>>,
     ) -> Result<(Vec<Plane>, Vec<Plane>)> {
-        self.probed(plan, [noisy, x, z], |run, steps| {
+        self.probed(plan, [noisy, x, z], counts, |run, steps| {
             run.round(index, false, &mut Clock::off(), steps)?;
             let buffers = &run.place.buffers;
             Ok((self.got(run, &buffers.sums)?, self.got(run, &buffers.ridge.z)?))

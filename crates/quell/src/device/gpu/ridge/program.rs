@@ -45,8 +45,8 @@ impl GroupShape {
     }
 }
 
-/// The regression of groups.
-pub(super) fn group(search: &Search, shape: GroupShape) -> Program {
+/// The regression of groups; `counted`, of averages of frames.
+pub(super) fn group(search: &Search, shape: GroupShape, counted: bool) -> Program {
     let mut p = program("ridge-group", &[GROUP], &["ridge_group"]);
     p.define("STEP", search.step);
     p.define("RADIUS", search.radius);
@@ -54,6 +54,7 @@ pub(super) fn group(search: &Search, shape: GroupShape) -> Program {
     p.define("BLOCK_X", shape.block[0]);
     p.define("BLOCK_Y", shape.block[1]);
     p.define("TEAMS", shape.teams);
+    p.define("COUNTED", u8::from(counted));
     p
 }
 
@@ -72,7 +73,9 @@ mod tests {
         for profile in [Profile::Fast, Profile::High, Profile::Best] {
             let plan = Plan::new(&profile.params(25.0), 64, 64, &[25.0]).unwrap();
             let search = plan.rounds[0].search.as_ref().unwrap();
-            programs.push(group(search, GroupShape::new(search, &limits).unwrap()));
+            for counted in [false, true] {
+                programs.push(group(search, GroupShape::new(search, &limits).unwrap(), counted));
+            }
             let shape = MatchShape::new(search, &limits, false).unwrap();
             programs.push(matching(search, shape, false, Cut::Size(plan.size)));
         }

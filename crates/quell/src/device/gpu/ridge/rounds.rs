@@ -3,6 +3,7 @@
 
 use super::kernels::{Kernels, Matching, Regression};
 use super::search;
+use crate::device::gpu::bm3d::counts::Counts;
 use crate::device::gpu::bm3d::geometry::{Geometry, Grid};
 use crate::device::gpu::bm3d::pass::{Steps, quantiser, rows_by_time};
 use crate::device::gpu::bm3d::program::NORM_TILE;
@@ -24,6 +25,8 @@ pub(crate) struct Rounds<'a, R: Runtime> {
     pub(crate) geometry: Geometry,
     /// What samples in the planes are less by.
     pub(crate) centre: f32,
+    /// Where it says of how many frames pixels are the average, if they are.
+    pub(crate) counts: Option<Counts>,
     pub(crate) place: Place<'a, R>,
 }
 
@@ -304,6 +307,9 @@ impl<R: Runtime> Rounds<'_, R> {
                 (loaded.kernel("ridge_group_tensor")?, kernel.shape(grid.columns, rows))
             }
         };
+        if let Some(counts) = self.counts {
+            args.extend(counts.args(&buffers.samples)?);
+        }
         self.runtime.launch(self.place.queue, kernel, shape, &args)
     }
 

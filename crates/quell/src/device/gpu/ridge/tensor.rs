@@ -19,12 +19,17 @@ const SIGMAS: std::ops::RangeInclusive<f32> = 3.0..=70.0;
 /// Local memory that a work-group takes beyond what it asks for.
 const OVERHEAD: usize = 1024;
 
-/// Whether samples fit into halves: those of ordinary pictures, with noise that is neither too weak nor too strong.
-pub(super) fn precise(plan: &Plan, search: &Search) -> bool {
+/// The weakest of averages of frames: a group has as much of it in its means.
+const LEAST_AVERAGED: f32 = 2.0;
+
+/// Whether samples fit into halves: those of ordinary pictures, with noise that is neither too weak nor too strong, nor too
+/// weak in averages of so many frames.
+pub(super) fn precise(plan: &Plan, search: &Search, frames: f32) -> bool {
     // What the plane that patches are compared on tells apart is what there is, but for the tails of the noise.
     let MatchingPlane { scale, offset } = search.matching;
     let (low, high) = (-offset * scale, (256.0 - offset) * scale);
-    low >= -384.0 && high <= 640.0 && plan.sigma.iter().all(|sigma| SIGMAS.contains(sigma))
+    let strong = |sigma: &f32| SIGMAS.contains(sigma) && *sigma >= LEAST_AVERAGED * frames.sqrt();
+    low >= -384.0 && high <= 640.0 && plan.sigma.iter().all(strong)
 }
 
 /// What both kernels are made for.
@@ -170,7 +175,8 @@ impl TensorGroup {
         (18 * tile).next_multiple_of(16) + 2 * self.group * self.block[0] * self.block[1]
     }
 
-    pub(crate) fn program(&self) -> Program {
+    /// With `counted` for averages of frames, and three more arguments: `counts`, `first_count`, `count_pitch`.
+    pub(crate) fn program(&self, counted: bool) -> Program {
         let mut program = Program {
             name: "ridge-group-tensor",
             sources: vec![COMMON, DEVICE, GROUP],
@@ -185,6 +191,7 @@ impl TensorGroup {
         program.define("BLOCK_Y", self.block[1]);
         program.define("WARPS", self.warps);
         program.define("GROUP_RESIDENT", self.resident);
+        program.define("COUNTED", u8::from(counted));
         program
     }
 

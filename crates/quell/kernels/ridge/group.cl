@@ -10,7 +10,7 @@
 //   estimate  X Q, sixteen patches at a time, a row of four patches to a work-item, added to a tile in local memory
 // The tile has integers, which every device adds up atomically; it goes to the planes once.
 //
-// Where the picture is an average of frames, `counts` says of how many at every pixel; rows are `count_pitch` apart.
+// Where the picture is an average of frames, `frames` says of how many at every pixel; rows are `count_pitch` apart.
 //
 // Options: STEP, RADIUS, GROUP, BLOCK_X, BLOCK_Y, TEAMS, MARGIN, COUNTED.
 
@@ -37,7 +37,7 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
                           float sigma, float tau, float lambda, float mu, int first
 #if COUNTED
                           ,
-                          GLOBAL const float* RESTRICT counts, int first_count, int count_pitch
+                          GLOBAL const float* RESTRICT frames, int first_count, int count_pitch
 #endif
 ) {
   LOCAL int tile[TILE_ROWS * TILE_PITCH];
@@ -160,7 +160,7 @@ KERNEL(ITEMS) ridge_group(GLOBAL const float* RESTRICT x, GLOBAL const float* RE
 #if COUNTED
     // The middle of the reference patch speaks for the group.
     const int middle = (tile_y + own_y + 2) * count_pitch + tile_x + own_x + 2;
-    const float deviation = sigma * RSQRT(counts[first_count + middle]);
+    const float deviation = sigma * RSQRT(frames[first_count + middle]);
 #else
     const float deviation = sigma;
 #endif

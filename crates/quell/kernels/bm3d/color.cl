@@ -1,21 +1,10 @@
 // Red, green and blue into the channels of another colour space, as `ingest.cl` does it for channels, and back.
 //
-// Options: FROM and TO (uchar, ushort, float), WHOLE (TO is an integer), FORWARD and INVERSE (the rows of both matrices),
-// PLANE_HALF. A colour's plane begins at `first`, its rows are `stride` samples apart.
+// Options: FROM and TO (uchar, ushort, float), WHOLE (TO is an integer), INVERSE (the rows of the matrix back), PLANE_HALF. A colour's plane begins at `first`, its rows are `stride` samples apart.
 
 #define COLOR_ITEMS 128
 
-TABLE float forward_rows[9] = {FORWARD};
 TABLE float inverse_rows[9] = {INVERSE};
-
-// One channel as `ColorMode::forward` has it, bit by bit: groups hang on the first one, so that nothing may be fused.
-#ifdef __OPENCL_VERSION__
-#pragma OPENCL FP_CONTRACT OFF
-#endif
-FN float channel(int c, float red, float green, float blue) {
-  return ADD_ROUNDED(ADD_ROUNDED(MUL_ROUNDED(forward_rows[3 * c], red), MUL_ROUNDED(forward_rows[3 * c + 1], green)),
-                     MUL_ROUNDED(forward_rows[3 * c + 2], blue));
-}
 
 // A work-item takes four pixels of a row; what it writes behind the end of a row nobody reads.
 KERNEL(COLOR_ITEMS) bm3d_ingest_color(GLOBAL const FROM* RESTRICT red, GLOBAL const FROM* RESTRICT green,

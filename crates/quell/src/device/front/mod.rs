@@ -37,6 +37,8 @@ pub(super) enum Takes {
     Colors,
     /// The same for plans of several sizes.
     Sizes,
+    /// Colours, and frames that the device averages; of several sizes, each is averaged on its own.
+    Frames,
 }
 
 /// Opens a plan on a device, with whatever has to stand around it.
@@ -50,8 +52,10 @@ pub(super) fn open(
 
 fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>> {
     let front = plan.front().clone();
-    // Frames are averaged on channels, by the host.
-    let takes = if plan.frames().window().is_some() { takes.min(Takes::Samples) } else { takes };
+    // Frames are averaged on channels, by the host or by the device.
+    let averaged = plan.frames().window().is_some();
+    let by_host = averaged && takes < Takes::Frames;
+    let takes = if by_host { takes.min(Takes::Samples) } else { takes };
     if !front.mix.is_none() {
         return layered(Mixed::new(plan), plan, Front { mix: Mix::default(), ..front }, takes, open);
     }
@@ -65,7 +69,7 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
         let inside = inside.wider(reach);
         return Ok(Box::new(Stabilised::new(layers(&inside, takes, open)?, plan, curve.clone())));
     }
-    let sizes = takes < Takes::Sizes && plan.coarser().is_some();
+    let sizes = (takes < Takes::Sizes || averaged) && plan.coarser().is_some();
     // What has a limit by channel is done to channels, and the rest to whatever comes first.
     let limited = !plan.limits().is_empty();
     if sizes && !limited {
@@ -83,11 +87,12 @@ fn layers(plan: &Plan, takes: Takes, open: Open<'_>) -> Result<Box<dyn Sequence>
         }
         // What is left of colours whose luma alone is filtered has to wait for it somewhere.
         Some(mode) if takes < Takes::Colors || mode == ColorMode::Luma || sizes => converted(),
-        None if takes == Takes::Floats => converted(),
+        // Averages are made on the scale of the method.
+        None if takes == Takes::Floats || by_host && plan.scale() != 1.0 => converted(),
         _ if sizes => scaled(plan, takes, open),
         _ => match plan.frames().window() {
-            Some(frames) => Ok(Box::new(Averaged::new(open(&plan.counted())?, plan, frames)?)),
-            None => open(plan),
+            Some(frames) if by_host => Ok(Box::new(Averaged::new(open(&plan.counted())?, plan, frames)?)),
+            _ => open(plan),
         },
     }
 }

@@ -1,5 +1,6 @@
 //! The GPU as a device that carries out plans.
 
+use super::average::{self, Clip};
 use super::bm3d::source::samples_source;
 use super::bm3d::{self, Format, SLOTS, TensorFilter};
 use super::frames::Frames;
@@ -76,6 +77,7 @@ impl<R: Runtime> Backend for Gpu<R> {
     fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>> {
         self.caps(plan).check()?;
         let takes = match plan.work() {
+            Work::Bm3d(_) | Work::Ridge(_) if self.averages(plan) => Takes::Frames,
             // Several sizes are done here, where none of them has to be cut into tiles.
             Work::Bm3d(_) if self.in_one(plan) => Takes::Sizes,
             Work::Bm3d(_) => Takes::Colors,
@@ -94,6 +96,10 @@ impl<R: Runtime> Backend for Gpu<R> {
                 if matches!(plan.front().color, Some(ColorMode::Luma | ColorMode::Independent)) {
                     let why = "channels that are filtered on their own are timed one by one, as grey";
                     return Err(Error::Unsupported(why.into()));
+                }
+                if let Some(around) = plan.frames().window() {
+                    let mut clip = Clip::new(self, plan, around)?;
+                    return Ok(self.repeated(&mut clip, frames, around.future, repeat)?.into());
                 }
                 let front = plan.front().into();
                 let format = last.planes.first().map_or(SampleFormat::F32, Samples::format).into();
@@ -121,7 +127,10 @@ impl<R: Runtime> Gpu<R> {
     pub(super) fn opened(&self, plan: &Plan, takes: Takes) -> Result<Box<dyn Sequence>> {
         front::open(plan, takes, |plan| {
             Ok(match plan.work() {
-                Work::Bm3d(_) | Work::Ridge(_) => Box::new(Frames::new(self, plan)?),
+                Work::Bm3d(_) | Work::Ridge(_) => match plan.frames().window() {
+                    Some(around) => Box::new(Clip::new(self, plan, around)?),
+                    None => Box::new(Frames::new(self, plan)?),
+                },
                 Work::Nlm(work) => Box::new(self.nlm_frames(work)?),
                 Work::Isoline(work) => Box::new(self.isoline_frames(work)?),
                 Work::Map(work, map) => {
@@ -141,6 +150,13 @@ impl<R: Runtime> Gpu<R> {
     fn in_one(&self, plan: &Plan) -> bool {
         let sizes = Sizes::new(&plan.with_front(Front::channels(255.0)));
         sizes.is_ok_and(|sizes| sizes.in_one(self.tile, self.runtime.limits()))
+    }
+
+    /// Whether frames are averaged here: where neither a picture nor their window is too large.
+    pub(super) fn averages(&self, plan: &Plan) -> bool {
+        let limits = self.runtime.limits();
+        let fits = |around| average::fits(plan, around, limits);
+        plan.frames().window().is_some_and(fits) && self.in_one(plan)
     }
 
     /// For methods without kernels.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::library::Library;
 use super::transfer::Kept;
-use super::{GpuError, Runtime, Stop, bm3d, isoline, nlm};
+use super::{GpuError, Runtime, Stop, average, bm3d, isoline, nlm};
 use crate::Error;
 use crate::device::DeviceInfo;
 
@@ -19,6 +19,7 @@ pub(crate) struct Gpu<R: Runtime> {
     /// Sequences give back what they took.
     pub(super) nlm: Arc<Kept<nlm::Memory<R>>>,
     pub(super) isoline: Arc<Kept<isoline::Memory<R>>>,
+    pub(super) clips: Arc<Kept<average::Memory<R>>>,
 }
 
 impl<R: Runtime> Clone for Gpu<R> {
@@ -31,6 +32,7 @@ impl<R: Runtime> Clone for Gpu<R> {
             bm3d: self.bm3d.clone(),
             nlm: self.nlm.clone(),
             isoline: self.isoline.clone(),
+            clips: self.clips.clone(),
         }
     }
 }
@@ -47,6 +49,7 @@ impl<R: Runtime> Gpu<R> {
             bm3d: Arc::default(),
             nlm: Arc::default(),
             isoline: Arc::default(),
+            clips: Arc::default(),
         }
     }
 

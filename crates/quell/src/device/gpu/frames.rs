@@ -15,7 +15,7 @@ use crate::device::singly::Kept;
 use crate::device::{
     DeviceSamples, Input, LEAST_TILE, SampleBuffer, SampleFormat, Samples, SamplesMut, Sequence, nothing_left,
 };
-use crate::method::{self, Plan, Window, Work};
+use crate::method::{Plan, Window, Work};
 use crate::{Control, Error, Result};
 
 /// Frames in, frames out.
@@ -52,9 +52,6 @@ struct Started<R: Runtime> {
 impl<R: Runtime> Frames<R> {
     /// Of a plan whose work is BM3D or context ridge, and of whose front nothing is left but colours.
     pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan) -> Result<Self> {
-        if let method::Frames::Averaged(_) = plan.frames() {
-            return Err(Error::Unsupported("frames are averaged before they are filtered".into()));
-        }
         let (sizes, front, window) = (Sizes::new(plan)?, plan.front().into(), plan.window());
         let (gpu, plan) = (gpu.clone(), plan.clone());
         let (running, slots, spare) = Default::default();
@@ -106,7 +103,8 @@ impl<R: Runtime> Frames<R> {
     }
 
     fn run<'a>(&'a self, kernels: &'a SizesKernels<R>, slot: &'a mut Slot<R>) -> PictureRun<'a, R> {
-        PictureRun { runtime: &*self.gpu.runtime, kernels, sizes: &self.sizes, slot, front: self.front }
+        let (runtime, sizes) = (&*self.gpu.runtime, &self.sizes);
+        PictureRun { runtime, kernels, sizes, slot, queue: None, front: self.front }
     }
 
     /// Waits for a frame.

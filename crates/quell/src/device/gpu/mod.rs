@@ -4,6 +4,7 @@
 //! their order, and nothing of drivers.
 
 mod ahead;
+pub(crate) mod average;
 mod backend;
 pub(crate) mod bm3d;
 pub(crate) mod cache;

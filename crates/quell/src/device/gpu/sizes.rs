@@ -9,10 +9,11 @@ use super::bm3d::geometry::{Geometry, Region};
 use super::bm3d::kernels::{Kernels, Kind};
 use super::bm3d::pass::{Front, Held, Results, Steps, TileRun, have, int, launches};
 use super::bm3d::program::{self, Format};
-use super::bm3d::slot::Slot;
+use super::bm3d::slot::{Place, Slot};
 use super::bm3d::source::{Sink, Source};
 use super::bm3d::{check, stage, tile_pixels, tile_side, unstage, whole};
 use super::clock::Clock;
+use super::growing::Growing;
 use super::library::Loaded;
 use super::ridge::{self, Rounds};
 use super::{Arg, Gpu, GpuResult, Limits, Runtime, Shape, Stop};
@@ -150,15 +151,32 @@ pub(crate) struct PictureRun<'a, R: Runtime> {
     pub(crate) kernels: &'a SizesKernels<R>,
     pub(crate) sizes: &'a Sizes,
     pub(crate) slot: &'a mut Slot<R>,
+    /// In the place of the slot's own.
+    pub(crate) queue: Option<&'a R::Queue>,
     pub(crate) front: Front,
 }
 
 impl<R: Runtime> PictureRun<'_, R> {
+    fn queue(&self) -> &R::Queue {
+        self.queue.unwrap_or(&self.slot.queue)
+    }
+
+    /// Where a size works.
+    fn place(&mut self, i: usize) -> Place<'_, R> {
+        let place = self.slot.size(i);
+        Place { queue: self.queue.unwrap_or(place.queue), ..place }
+    }
+
+    /// Samples of the picture, as they come and go.
+    pub(super) fn samples(&mut self) -> &Growing<R::Buffer> {
+        &self.slot.whole().buffers.samples
+    }
+
     /// The run of a size.
     fn size(&mut self, i: usize) -> TileRun<'_, R> {
         let Size { plan, region, held, .. } = &self.sizes.all[i];
-        let (kernels, place) = (&self.kernels.each[i], self.slot.size(i));
-        TileRun { held: *held, ..TileRun::new(self.runtime, kernels, plan, region, place, self.front) }
+        let (runtime, kernels, front) = (self.runtime, &self.kernels.each[i], self.front);
+        TileRun { held: *held, ..TileRun::new(runtime, kernels, plan, region, self.place(i), front) }
     }
 
     /// The rounds of a size, if it has any.
@@ -167,7 +185,7 @@ impl<R: Runtime> PictureRun<'_, R> {
         let (plan, kernels) = (size.rounds.as_ref()?, self.kernels.rounds[i].as_deref()?);
         let (geometry, centre) = (size.geometry(), self.kernels.each[i].planes.centre());
         let counts = self.size(i).counts();
-        Some(Rounds { runtime, kernels, plan, geometry, centre, counts, place: self.slot.size(i) })
+        Some(Rounds { runtime, kernels, plan, geometry, centre, counts, place: self.place(i) })
     }
 
     /// Takes the memory that is needed, so that running out of it comes before any work.
@@ -196,14 +214,19 @@ impl<R: Runtime> PictureRun<'_, R> {
         clock: &mut Clock<R>,
         steps: &mut Steps<'_>,
     ) -> Result<(), Stop> {
-        self.size(0).ingest(from, clock)?;
-        if self.sizes.plain() {
-            self.size(0).passes(0, Results::Samples, clock, steps)?;
-        } else {
-            self.channels(clock, steps)?;
-            self.size(0).make_samples(clock)?;
-        }
+        self.size(0).send(from, clock)?;
+        self.go(clock, steps)?;
         Ok(self.size(0).download(to, clock)?)
+    }
+
+    /// The same from samples on the device to samples on the device.
+    pub(crate) fn go(&mut self, clock: &mut Clock<R>, steps: &mut Steps<'_>) -> Result<(), Stop> {
+        self.size(0).make_channels(clock)?;
+        if self.sizes.plain() {
+            return self.size(0).passes(0, Results::Samples, clock, steps);
+        }
+        self.channels(clock, steps)?;
+        Ok(self.size(0).make_samples(clock)?)
     }
 
     /// The filtered channels of the picture, from those of all sizes.
@@ -211,7 +234,7 @@ impl<R: Runtime> PictureRun<'_, R> {
         let smallest = self.sizes.all.len() - 1;
         for i in 0..smallest {
             self.down(i)?;
-            clock.lap(self.runtime, &self.slot.queue, "down")?;
+            clock.lap(self.runtime, self.queue(), "down")?;
             self.size(i + 1).make_channels(clock)?;
         }
         for i in 0..=smallest {
@@ -219,7 +242,7 @@ impl<R: Runtime> PictureRun<'_, R> {
         }
         for i in (0..smallest).rev() {
             self.merge(i)?;
-            clock.lap(self.runtime, &self.slot.queue, "merge")?;
+            clock.lap(self.runtime, self.queue(), "merge")?;
         }
         Ok(())
     }
@@ -229,10 +252,10 @@ impl<R: Runtime> PictureRun<'_, R> {
         let Some(kernels) = &self.kernels.rounds[i] else { return self.size(i).channels(clock, steps) };
         if let Some(ingest) = &kernels.ingest {
             self.size(i).keep_floats(ingest)?;
-            clock.lap(self.runtime, &self.slot.queue, "ingest")?;
+            clock.lap(self.runtime, self.queue(), "ingest")?;
         }
         self.size(i).channels(&mut Clock::off(), steps)?;
-        clock.lap(self.runtime, &self.slot.queue, "pilot")?;
+        clock.lap(self.runtime, self.queue(), "pilot")?;
         self.rounds(i).map_or(Ok(()), |mut rounds| rounds.run(clock, steps))
     }
 

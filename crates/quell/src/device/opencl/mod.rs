@@ -76,6 +76,10 @@ mod tests {
         crate::device::gpu::bm3d::counted_tests::suite!(super::shared(), super::first);
     }
 
+    mod clips {
+        crate::device::gpu::average::tests::suite!(super::shared());
+    }
+
     mod ridge {
         crate::device::gpu::ridge::tests::suite!(super::shared(), super::first);
     }

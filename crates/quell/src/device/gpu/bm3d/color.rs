@@ -55,7 +55,8 @@ impl<R: Runtime> TileRun<'_, R> {
         ]);
         let grid = [((right - left) as usize).div_ceil(ITEMS), (bottom - top) as usize];
         let shape = Shape { grid, items: ITEMS, local: 0 };
-        self.runtime.launch(queue, self.kernels.ingest.kernel("bm3d_finish_color")?, shape, &args)
+        let loaded = self.kernels.colors.as_ref().unwrap_or(&self.kernels.ingest);
+        self.runtime.launch(queue, loaded.kernel("bm3d_finish_color")?, shape, &args)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn clean(w: usize, h: usize) -> Plane {
     Plane::from_vec(w, h, data.collect()).unwrap()
 }
 
-pub(super) fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
+pub(crate) fn picture(w: usize, h: usize, sigma: f32, seed: u32) -> Plane {
     let mut plane = clean(w, h);
     let mut uniform = uniform(seed);
     for v in plane.as_mut_slice() {

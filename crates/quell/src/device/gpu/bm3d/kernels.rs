@@ -23,12 +23,19 @@ pub(crate) struct Kind {
     pub(crate) color: Option<ColorMode>,
     /// They are averages of up to so many frames, and come with the number of each pixel's.
     pub(crate) frames: Option<f32>,
+    /// The device has averaged them: what comes are the channels, whatever goes out.
+    pub(crate) averaged: bool,
 }
 
 impl Kind {
     /// Channels as floats that may have any value.
-    pub(crate) const FLOATS: Self =
-        Self { formats: (Format::F32, Format::F32), halves: false, color: None, frames: None };
+    pub(crate) const FLOATS: Self = Self {
+        formats: (Format::F32, Format::F32),
+        halves: false,
+        color: None,
+        frames: None,
+        averaged: false,
+    };
 }
 
 /// The kernels of a plan.
@@ -38,8 +45,12 @@ pub(crate) struct Kernels<R: Runtime> {
     pub(crate) from: Format,
     /// They come with the number of frames that each pixel is the average of.
     pub(crate) counted: bool,
+    /// The device has averaged them.
+    pub(crate) averaged: bool,
     /// Of samples that are channels, or of colours.
     pub(crate) ingest: Arc<Loaded<R>>,
+    /// Of colours that go out.
+    pub(crate) colors: Option<Arc<Loaded<R>>>,
     pub(crate) passes: Vec<PassKernels<R>>,
 }
 
@@ -148,14 +159,16 @@ impl<R: Runtime> Kernels<R> {
         let tensor = plan.passes.iter().all(|pass| TensorFilter::new(pass, runtime.limits()).is_some());
         let planes = if tensor && kind.halves { PlaneFormat::Half } else { PlaneFormat::Float };
         let get = |p| library.get(runtime, p, 0, None);
-        let ingest = match kind.color {
-            Some(mode) => program::color((from, to), planes, mode),
-            None => program::ingest(from, planes),
+        let colors = kind.color.map(|mode| program::color((from, to), planes, mode));
+        let ingest = match &colors {
+            Some(colors) if !kind.averaged => colors.clone(),
+            _ => program::ingest(from, planes),
         };
         // What has to be compiled is compiled at once. Threads of their own: those of a pool might take up other pictures
         // while they wait, and wait for these kernels.
         std::thread::scope(|threads| {
             let ingest = threads.spawn(|| get(ingest));
+            let colors = threads.spawn(|| colors.map(get).transpose());
             let passes: Vec<_> = plan
                 .passes
                 .iter()
@@ -176,7 +189,8 @@ impl<R: Runtime> Kernels<R> {
                 })
             });
             let passes = passes.collect::<GpuResult<_>>();
-            Ok(Self { planes, from, counted, ingest: joined(ingest)?, passes: passes? })
+            let (ingest, colors, averaged) = (joined(ingest)?, joined(colors)?, kind.averaged);
+            Ok(Self { planes, from, counted, averaged, ingest, colors, passes: passes? })
         })
     }
 }

@@ -91,7 +91,7 @@ impl<R: Runtime> Gpu<R> {
                               tile; this one takes several";
                 return refuse(reason).map_err(Stop::Error);
             }
-            let kernels = self.kernels(plan, &Kind { formats, halves, color: front.color, frames: None })?;
+            let kernels = self.kernels(plan, &Kind { formats, halves, color: front.color, ..Kind::FLOATS })?;
             self.lent_tiles(plan, &kernels, tiles, from, to, front, control)
         })
     }

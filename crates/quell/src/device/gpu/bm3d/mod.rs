@@ -68,6 +68,7 @@ struct KernelsKey {
     halves: bool,
     color: Option<ColorMode>,
     counted: bool,
+    averaged: bool,
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -75,9 +76,9 @@ impl<R: Runtime> Gpu<R> {
     pub(super) fn kernels(&self, plan: &Plan, kind: &Kind) -> GpuResult<Arc<Kernels<R>>> {
         let halves = kind.halves && kind.frames.is_none_or(|frames| tensor::strong(plan, frames));
         let kind = Kind { halves, ..*kind };
-        let Kind { formats, color, .. } = kind;
+        let Kind { formats, color, averaged, .. } = kind;
         let (passes, counted) = (plan.passes.clone(), kind.frames.is_some());
-        let key = KernelsKey { passes, formats, halves, color, counted };
+        let key = KernelsKey { passes, formats, halves, color, counted, averaged };
         self.bm3d.recent.get(key, || Kernels::new(&*self.runtime, &self.library, plan, &kind))
     }
 
@@ -86,6 +87,7 @@ impl<R: Runtime> Gpu<R> {
         self.bm3d.slots.shrink();
         self.nlm.clear();
         self.isoline.clear();
+        self.clips.clear();
     }
 
     /// Runs a plan on the channels of a picture.
@@ -264,7 +266,7 @@ impl<R: Runtime> Gpu<R> {
             let (runtime, format) = (&*self.runtime, from.format);
             let kernels = &self.sizes_kernels(sizes, &from.kind(format, front))?;
             let mut slot = self.bm3d.slots.take(runtime)?;
-            let mut run = PictureRun { runtime, kernels, sizes, slot: &mut slot, front };
+            let mut run = PictureRun { runtime, kernels, sizes, slot: &mut slot, queue: None, front };
             run.allocate(format, format)?;
             let control = Control::new();
             let mut times = measure(repeat, |grain| {

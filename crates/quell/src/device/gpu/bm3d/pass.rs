@@ -156,10 +156,12 @@ impl<'a, R: Runtime> TileRun<'a, R> {
     pub(crate) fn allocate(&mut self, sample_bytes: usize) -> GpuResult<()> {
         let (elements, channels, samples) = (self.geometry.elements(), self.count(), self.samples());
         let (plane_bytes, passes) = (elements * self.kernels.planes.bytes(), self.plan.passes.len());
-        let io_bytes = (samples * channels * sample_bytes).max(self.counts().map_or(0, |c| c.end()));
+        // The sums of an average have one plane more.
+        let more = if self.kernels.averaged { 4 * samples } else { 0 };
+        let io_bytes = (samples * channels * sample_bytes).max(self.counts().map_or(0, |c| c.end() + more));
         let Place { queue, staging, buffers } = &mut self.place;
         let runtime = self.runtime;
-        if self.lent.is_none() {
+        if self.lent.is_none() && !self.kernels.averaged {
             staging.get(io_bytes, |n| runtime.staging(n))?;
         }
         // New memory is zeroed: tiles may read margins that nothing writes.

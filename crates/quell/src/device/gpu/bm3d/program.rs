@@ -24,6 +24,7 @@ const REGRESS: &str = include_str!("../../../../kernels/ridge/regress.cl");
 const FILTER_ANY: &str = include_str!("../../../../kernels/bm3d/filter_any.cl");
 const FINISH: &str = include_str!("../../../../kernels/bm3d/finish.cl");
 const COLOR: &str = include_str!("../../../../kernels/bm3d/color.cl");
+pub(crate) const SPACE: &str = include_str!("../../../../kernels/bm3d/space.cl");
 const SIZES: &str = include_str!("../../../../kernels/bm3d/sizes.cl");
 
 /// The most that kernels declare of local memory: CUDA allows no more without asking, most OpenCL drivers have it.
@@ -100,7 +101,7 @@ pub(crate) fn ingest(format: Format, planes: PlaneFormat) -> Program {
 
 /// Red, green and blue into planes of a colour space, and back.
 pub(crate) fn color((from, to): (Format, Format), planes: PlaneFormat, mode: ColorMode) -> Program {
-    let mut p = program("bm3d-color", &[COLOR], &["bm3d_ingest_color", "bm3d_finish_color"]);
+    let mut p = program("bm3d-color", &[SPACE, COLOR], &["bm3d_ingest_color", "bm3d_finish_color"]);
     p.define("FROM", from.c_type());
     p.define("TO", to.c_type());
     p.define("WHOLE", u8::from(to != Format::F32));
@@ -333,7 +334,7 @@ fn literals(m: &Matrix) -> String {
 }
 
 /// Numbers as C writes them, without spaces.
-fn list(values: impl Iterator<Item = f64>) -> String {
+pub(crate) fn list(values: impl Iterator<Item = f64>) -> String {
     let mut text = String::new();
     for v in values {
         // Rounding noise of the matrices is zero: the kernels leave such products out.

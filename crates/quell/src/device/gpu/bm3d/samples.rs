@@ -4,6 +4,7 @@
 use super::pass::{TileRun, have, int, quantiser};
 use super::program::Format;
 use super::slot::{Buffers, Place};
+use crate::ColorMode;
 use crate::device::gpu::clock::{Clock, DOWNLOAD, KERNELS, UPLOAD};
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::Loaded;
@@ -15,14 +16,24 @@ pub(super) type Planes<R> = fn(&Buffers<R>) -> &[Growing<<R as Runtime>::Buffer>
 impl<R: Runtime> TileRun<'_, R> {
     /// Copies the staged samples to the device, and makes channels of them.
     pub(crate) fn ingest(&mut self, format: Format, clock: &mut Clock<R>) -> GpuResult<()> {
-        self.upload(format)?;
-        clock.lap(self.runtime, self.place.queue, UPLOAD)?;
+        self.send(format, clock)?;
         self.make_channels(clock)
+    }
+
+    /// Copies the staged samples to the device.
+    pub(crate) fn send(&mut self, format: Format, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.upload(format)?;
+        clock.lap(self.runtime, self.place.queue, UPLOAD)
+    }
+
+    /// The space of the channels, if colours come.
+    fn from_colors(&self) -> Option<ColorMode> {
+        self.front.color.filter(|_| !self.kernels.averaged)
     }
 
     /// Samples on the device to channels in the planes.
     pub(crate) fn make_channels(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        match self.front.color {
+        match self.from_colors() {
             Some(_) => self.spread_colors(&self.kernels.ingest, |buffers| &buffers.noisy)?,
             None => self.spread(&self.kernels.ingest, 0, |buffers| &buffers.noisy)?,
         }
@@ -31,7 +42,7 @@ impl<R: Runtime> TileRun<'_, R> {
 
     /// The same to channels as floats, beside those of the planes, where these are halves.
     pub(crate) fn keep_floats(&mut self, ingest: &Loaded<R>) -> GpuResult<()> {
-        match self.front.color {
+        match self.from_colors() {
             Some(_) => self.spread_colors(ingest, |buffers| &buffers.ridge.noisy),
             None => self.spread(ingest, 0, |buffers| &buffers.ridge.noisy),
         }
@@ -53,7 +64,7 @@ impl<R: Runtime> TileRun<'_, R> {
 
     /// Channel by channel into planes, and the first one onto the matching plane of a pass.
     fn spread(&self, loaded: &Loaded<R>, pass: usize, planes: Planes<R>) -> GpuResult<()> {
-        let factor = self.front.factor;
+        let factor = if self.kernels.averaged { 1.0 } else { self.front.factor };
         let (g, centre) = (self.geometry, self.kernels.planes.centre());
         let shape = Shape { grid: [g.width.div_ceil(4 * 128), g.height], items: 128, local: 0 };
         let (step, bias) = quantiser(&self.plan.passes[pass].matching);

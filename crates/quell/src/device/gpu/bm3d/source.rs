@@ -34,6 +34,7 @@ impl<'a> Source<'a> {
             halves: self.halves,
             color: front.color,
             frames: self.counted.map(|counted| counted.most),
+            averaged: false,
         }
     }
 

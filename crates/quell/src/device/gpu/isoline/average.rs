@@ -1,44 +1,41 @@
 //! The average of a frame with those around it.
 
 use super::frames::Frames;
-use super::program::{self, FRAME_ITEMS, FRAME_TILE};
+use crate::device::gpu::average::{self, Averager};
 use crate::device::gpu::clock::Clock;
-use crate::device::gpu::{Arg, GpuResult, Runtime, buffer, int};
-use crate::isoline::Averaging;
+use crate::device::gpu::growing::Growing;
+use crate::device::gpu::library::Loaded;
+use crate::device::gpu::{GpuResult, Runtime};
+
+fn averager<'a, R: Runtime>(all: &'a Frames<R>, loaded: &'a Loaded<R>) -> Averager<'a, R> {
+    let (averaging, size) = (&all.plan.averaging, (all.plan.width, all.plan.height));
+    Averager { runtime: &all.runtime, queue: all.queue(), loaded, averaging, size }
+}
+
+/// The kernels of a plan.
+fn program<R: Runtime>(all: &Frames<R>) -> GpuResult<std::sync::Arc<Loaded<R>>> {
+    let plan = &all.plan;
+    all.program(("frames", [0; 4]), || average::program(&plan.averaging, plan.channels(), false))
+}
 
 /// Means of luma, behind the planes of a frame.
-pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: Arg<'_, R>) -> GpuResult<()> {
-    let loaded = all.program(("frames", [0; 4]), || program::frames(&all.plan))?;
-    let args = [frame, int(all.plan.width), int(all.plan.height)];
-    all.launch(&loaded, "isoline_means", FRAME_TILE, 1, FRAME_ITEMS, &args)
+pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: &Growing<R::Buffer>) -> GpuResult<()> {
+    averager(all, &*program(all)?).means(frame)
 }
 
 /// Averages the frame with the others of its window; `false` if there are none.
 pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> GpuResult<bool> {
-    let (at, width, height) = (all.at, all.plan.width, all.plan.height);
-    let others: Vec<usize> = all.frames.window(at).filter(|&t| t != at).collect();
-    if others.is_empty() {
+    let at = all.at;
+    if all.frames.window(at).all(|t| t == at) {
         return Ok(false);
     }
-    let side = Averaging::BLOCK;
-    all.make_average(width.div_ceil(side) * height.div_ceil(side))?;
-    let loaded = all.program(("frames", [0; 4]), || program::frames(&all.plan))?;
-    let (averaging, memory) = (&all.plan.averaging, all.memory());
-    for (i, &other) in others.iter().enumerate() {
-        let size = || [int(width), int(height)];
-        let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
-        args.extend(size());
-        args.extend([Arg::I32(averaging.step_cost), Arg::F32(averaging.quanta)]);
-        all.launch(&loaded, "isoline_motion", (side, side), 1, FRAME_ITEMS, &args)?;
-        clock.lap(&*all.runtime, all.queue(), "motion")?;
-        let mut args = vec![all.frame_at(at)?, all.frame_at(other)?, buffer(&memory.motion)?];
-        args.push(buffer(&memory.average)?);
-        args.extend(size());
-        args.extend([Arg::I32((i == 0).into()), Arg::I32((i + 1 == others.len()).into())]);
-        args.extend([averaging.noise, averaging.slope].map(Arg::F32));
-        all.launch(&loaded, "isoline_average", FRAME_TILE, 1, FRAME_ITEMS, &args)?;
-        clock.lap(&*all.runtime, all.queue(), "average")?;
-    }
+    all.make_average(average::blocks((all.plan.width, all.plan.height)))?;
+    let loaded = program(all)?;
+    let (all, memory) = (&*all, all.memory());
+    let others = all.frames.window(at).filter(|&t| t != at).filter_map(|t| all.frames.get(t));
+    let Some(here) = all.frames.get(at) else { return Ok(false) };
+    let others: Vec<_> = others.collect();
+    averager(all, &loaded).average(here, &others, &memory.motion, &memory.average, clock)?;
     Ok(true)
 }
 
@@ -48,6 +45,7 @@ mod tests {
     use crate::device::SampleFormat;
     use crate::device::cuda::lean;
     use crate::device::gpu::Limits;
+    use crate::device::gpu::isoline::program;
     use crate::device::gpu::isoline::shape::{BoxShape, PoolShape};
     use crate::isoline::{Params, Plan, Variant};
 
@@ -61,7 +59,8 @@ mod tests {
             let pooled = program::Pooled { guided: true, counted: true, fresh: None };
             let shape = BoxShape::restoring(plan.restore.square);
             let programs = [
-                program::frames(&plan),
+                average::program(&plan.averaging, channels, false),
+                average::program(&plan.averaging, channels, true),
                 program::pool(&plan, &pool, pooled, SampleFormat::F32),
                 program::restore(&shape, true, true, SampleFormat::U8),
             ];

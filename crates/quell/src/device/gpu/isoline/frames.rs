@@ -242,7 +242,7 @@ impl<R: Runtime> Frames<R> {
         let args = [buffer(&self.memory().transfer.samples)?, buffer(to)?, int(count)];
         self.runtime.launch(self.queue(), loaded.kernel("isoline_ingest")?, shape, &args)?;
         if self.plan.averages() {
-            average::means(self, buffer(to)?)?;
+            average::means(self, to)?;
         }
         clock.lap(&self.runtime, self.queue(), "ingest")
     }

@@ -6,7 +6,7 @@ use super::shape::{BoxShape, PoolShape};
 use crate::device::SampleFormat;
 use crate::device::gpu::Program;
 use crate::device::gpu::transfer::c_type;
-use crate::isoline::{Averaging, Offset, Plan};
+use crate::isoline::{Offset, Plan};
 
 const PRELUDE: &str = include_str!("../../../../kernels/prelude.h");
 const COMMON: &str = include_str!("../../../../kernels/isoline/common.cl");
@@ -14,7 +14,6 @@ const INGEST: &str = include_str!("../../../../kernels/isoline/ingest.cl");
 const POOL: &str = include_str!("../../../../kernels/isoline/pool.cl");
 const BLUR: &str = include_str!("../../../../kernels/isoline/blur.cl");
 const CHOOSE: &str = include_str!("../../../../kernels/isoline/choose.cl");
-const FRAMES: &str = include_str!("../../../../kernels/isoline/frames.cl");
 const RESTORE: &str = include_str!("../../../../kernels/isoline/restore.cl");
 
 /// Samples that a work-group of `isoline_ingest` takes, and its work-items.
@@ -23,10 +22,6 @@ pub(super) const INGEST_TILE: (usize, usize) = (2048, 256);
 pub(super) const BLUR_TILE: (usize, usize) = (64, 32);
 /// Its work-items.
 pub(super) const BLUR_ITEMS: usize = 256;
-/// Columns and rows that a work-group of `isoline_means` and `isoline_average` takes.
-pub(super) const FRAME_TILE: (usize, usize) = (64, 16);
-/// Their work-items, and those of `isoline_motion`.
-pub(super) const FRAME_ITEMS: usize = 256;
 
 /// A program that writes samples of this type.
 pub(super) fn program(
@@ -149,20 +144,5 @@ pub(crate) fn restore(shape: &BoxShape, second: bool, counted: bool, to: SampleF
     boxes(&mut p, shape);
     p.define("SECOND", u8::from(second));
     p.define("COUNTED", u8::from(counted));
-    p
-}
-
-/// The average over frames: means of luma, the motion of blocks, sums.
-pub(crate) fn frames(plan: &Plan) -> Program {
-    let mut p = program("isoline-frames", "isoline_means", FRAMES, SampleFormat::F32);
-    p.kernels.extend(["isoline_motion", "isoline_average"]);
-    p.define("BLOCK", Averaging::BLOCK);
-    p.define("AROUND", Averaging::AROUND);
-    p.define("SCALE", Averaging::SCALE);
-    p.define("FINE", Averaging::FINE);
-    p.define("MOST", Averaging::MOST);
-    p.define("BOX", Averaging::BOX.margin);
-    p.define("COARSE", plan.averaging.coarse);
-    p.define("CHANNELS", plan.channels());
     p
 }

@@ -72,6 +72,7 @@ pub(crate) struct KernelsKey {
     planes: PlaneFormat,
     /// Whether patches are precise enough as halves.
     halves: bool,
+    /// Of colours that come.
     color: Option<ColorMode>,
     /// Of averages of frames.
     counted: bool,
@@ -82,7 +83,8 @@ impl KernelsKey {
     pub(crate) fn new(plan: &Plan, kind: &Kind, planes: PlaneFormat) -> Self {
         let search = search(plan, 0).clone();
         let halves = tensor::precise(plan, &search, kind.frames.unwrap_or(1.0));
-        let Kind { formats, color, frames, .. } = *kind;
+        let Kind { formats, frames, averaged, .. } = *kind;
+        let color = kind.color.filter(|_| !averaged);
         Self { search, size: plan.size, formats, planes, halves, color, counted: frames.is_some() }
     }
 }

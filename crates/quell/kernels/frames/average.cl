@@ -1,15 +1,19 @@
-// The average over frames along the motion of blocks (Plan): means of luma when a frame comes, then for every other frame
-// of the window the motion of blocks and the sums. Behind the planes of a frame are its means, behind those of the average
-// the number of frames of each pixel.
+// The average over frames along the motion of blocks (`Averaging`): means of luma when a frame comes, then for every other
+// frame of the window the motion of blocks and the sums. Behind the planes of a frame are its means, behind those of the
+// average the number of frames of each pixel. Planes are floats, `width` x `height`, without padding.
 //
-// Options: BLOCK, AROUND, SCALE, FINE, MOST, BOX: the constants of `Averaging`; COARSE steps either way; CHANNELS.
+// Options: BLOCK, AROUND, SCALE, FINE, MOST, BOX: the constants of `Averaging`; COARSE steps either way; CHANNELS; EFFECTIVE:
+// the number is that of frames of equal weight with as little noise, and the sums of squared weights are behind it.
 
 #define FRAME_W 64
 #define FRAME_H 16
 #define FRAME_ITEMS 256
 
+// Beyond its borders a picture goes on with the samples of its edge.
+FN int inside(int i, int n) { return MIN(MAX(i, 0), n - 1); }
+
 // The mean of luma over 3 x 3 pixels.
-KERNEL(FRAME_ITEMS) isoline_means(GLOBAL float* RESTRICT frame, int width, int height) {
+KERNEL(FRAME_ITEMS) frames_means(GLOBAL float* RESTRICT frame, int width, int height) {
   GLOBAL float* means = frame + CHANNELS * width * height;
   for (int i = ITEM; i < FRAME_W * FRAME_H; i += FRAME_ITEMS) {
     const int x = GROUP_X * FRAME_W + i % FRAME_W, y = GROUP_Y * FRAME_H + i / FRAME_W;
@@ -54,7 +58,7 @@ FN void least(LOCAL_PTR int* costs, LOCAL_PTR int* steps, int count) {
 }
 
 // Where a block is in another frame: rows and columns, behind one another. A work-group takes one block.
-KERNEL(FRAME_ITEMS) isoline_motion(GLOBAL const float* RESTRICT here, GLOBAL const float* RESTRICT there,
+KERNEL(FRAME_ITEMS) frames_motion(GLOBAL const float* RESTRICT here, GLOBAL const float* RESTRICT there,
                                    GLOBAL int* RESTRICT motion, int width, int height, int step_cost, float quanta) {
   GLOBAL int* to = motion + 2 * (GROUP_Y * GROUPS_X + GROUP_X);
 #if COARSE == 0
@@ -131,7 +135,7 @@ FN int moved(GLOBAL const int* RESTRICT motion, int y, int x, int width, int hei
 }
 
 // Adds a frame to the sums, which the first begins and the last ends.
-KERNEL(FRAME_ITEMS) isoline_average(GLOBAL const float* RESTRICT here, GLOBAL const float* RESTRICT there,
+KERNEL(FRAME_ITEMS) frames_average(GLOBAL const float* RESTRICT here, GLOBAL const float* RESTRICT there,
                                     GLOBAL const int* RESTRICT motion, GLOBAL float* RESTRICT sums, int width, int height,
                                     int first, int last, float noise, float slope) {
   LOCAL float tile[BOX_W * BOX_H];
@@ -159,10 +163,23 @@ KERNEL(FRAME_ITEMS) isoline_average(GLOBAL const float* RESTRICT here, GLOBAL co
     const float weight = 1.0f / (root * root);
     const int from = moved(motion, y, x, width, height);
     const float n = weight + (first ? 1.0f : sums[CHANNELS * plane + p]);
+#if EFFECTIVE
+    const float squares = FMA(weight, weight, first ? 1.0f : sums[(CHANNELS + 1) * plane + p]);
+    sums[(CHANNELS + 1) * plane + p] = squares;
+    sums[CHANNELS * plane + p] = last ? n * n / squares : n;
+#else
     sums[CHANNELS * plane + p] = n;
+#endif
     UNROLL for (int c = 0; c < CHANNELS; c++) {
       const float total = FMA(weight, there[c * plane + from], first ? here[c * plane + p] : sums[c * plane + p]);
       sums[c * plane + p] = last ? total / n : total;
     }
   }
+}
+
+// A frame that has no others is its own average.
+KERNEL(FRAME_ITEMS) frames_alone(GLOBAL const float* RESTRICT here, GLOBAL float* RESTRICT sums, int pixels) {
+  const int i = GROUP_X * FRAME_ITEMS + ITEM;
+  if (i < CHANNELS * pixels) sums[i] = here[i];
+  if (i < pixels) sums[CHANNELS * pixels + i] = 1.0f;
 }

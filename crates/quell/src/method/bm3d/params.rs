@@ -101,8 +101,8 @@ parameters! {
     Params;
     "passes", passes, "1: basic estimate only, 2: basic estimate and Wiener filter";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
-    "past", past, "video: frames before the present one to average with it, 0 to 8";
-    "future", future, "video: frames after it";
+    "past", past, "video: frames before each one, 0 to 8";
+    "future", future, "video: frames after each one, 0 to 8";
     "motion", motion, "video: how far blocks may move between frames, 0 to 32 in steps of 4";
     "frame-threshold", frame_threshold, "video: how different another frame may be";
     "lambda", lambda, "threshold of pass 1 in units of the noise (lambda3D)";

@@ -131,8 +131,8 @@ parameters! {
     "scales", scales, "sizes at which a picture is filtered, 1 to 4";
     "limit", limit, "how far a smaller picture corrects, in units of sigma";
     "color", color, "colour space for RGB pictures: opp, ycbcr, independent, luma";
-    "past", past, "video: frames before the present one to average with it, 0 to 8";
-    "future", future, "video: frames after it";
+    "past", past, "video: frames before each one, 0 to 8";
+    "future", future, "video: frames after each one, 0 to 8";
     "motion", motion, "video: how far blocks may move between frames, 0 to 32 in steps of 4";
     "frame-threshold", frame_threshold, "video: how different another frame may be";
     "first.kind", pilot.kind, "first estimate: BM3D fast, middle, normal or high; or ridge";

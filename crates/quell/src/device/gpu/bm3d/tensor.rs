@@ -16,13 +16,11 @@ const FILTER: &str = include_str!("../../../../kernels/bm3d/tensor/filter.cu");
 pub(crate) const HALF_RANGE: std::ops::RangeInclusive<f32> = -128.0..=383.0;
 /// Weaker noise needs more precision than halves have.
 const LEAST_SIGMA: f32 = 4.0;
-/// The same of averages of frames: what is too weak for groups of one patch is not for larger ones.
-const LEAST_AVERAGED: f32 = 3.0;
 
 /// Whether the noise of all channels is strong enough for halves, in averages of up to so many frames.
 pub(super) fn strong(plan: &Plan, frames: f32) -> bool {
     let sigmas = plan.passes.iter().flat_map(|pass| &pass.sigma);
-    sigmas.fold(f32::MAX, |least, &s| least.min(s)) >= LEAST_AVERAGED * frames.sqrt()
+    sigmas.fold(f32::MAX, |least, &s| least.min(s)) >= LEAST_SIGMA * frames.sqrt()
 }
 
 /// The matching kernel of a pass. The sizes are those that `match.cu` derives from the same options.

@@ -293,9 +293,9 @@ fn filters_know_of_how_many_frames_pixels_are_the_average() {
         (Profile::Original, 25.0),
         (Profile::Normal, 25.0),
         (Profile::High, 25.0),
-        (Profile::Fast, 9.0),
-        (Profile::Normal, 9.0),
-        (Profile::High, 9.0),
+        (Profile::Fast, 12.0),
+        (Profile::Normal, 12.0),
+        (Profile::High, 12.0),
     ] {
         let (noisy, counts) = averages(64, 49, sigma);
         check_counted(&profile.params(sigma), noisy, sigma, Some(&counts));

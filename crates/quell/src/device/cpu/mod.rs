@@ -17,10 +17,12 @@ pub use level::Level;
 use std::sync::Arc;
 
 use super::singly::Singly;
-use super::{Backend, Caps, DeviceInfo, DeviceOptions, Kind, Probe, Samples, SamplesMut, Sequence, front};
+use super::{
+    Backend, Caps, DeviceInfo, DeviceOptions, Input, Kind, Probe, Samples, SamplesMut, Sequence, front,
+};
 use crate::bm3d::{self as method, Match};
 use crate::method::{Plan, Window, Work};
-use crate::{Error, Plane, PlaneView, Result};
+use crate::{Control, Error, Plane, PlaneView, Result};
 
 /// The processor as a device. Copies share threads and memory.
 #[derive(Clone)]
@@ -72,7 +74,8 @@ impl Backend for Cpu {
             Work::Nlm(_) | Work::Isoline(_) => front::Takes::Samples,
             _ => front::Takes::Floats,
         };
-        front::open(plan, takes, |plan| self.channels(plan))
+        let inner = front::open(plan, takes, |plan| self.channels(plan))?;
+        Ok(Box::new(Pooled { pool: self.pool.clone(), inner }))
     }
 
     fn probe(&self) -> Option<&dyn Probe> {
@@ -113,6 +116,26 @@ impl Cpu {
                 Ok(())
             })),
         })
+    }
+}
+
+/// A sequence and all that stands around it, on the threads of the device.
+struct Pooled {
+    pool: Arc<rayon::ThreadPool>,
+    inner: Box<dyn Sequence>,
+}
+
+impl Sequence for Pooled {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        self.pool.install(|| self.inner.push(frame, control))
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.pool.install(|| self.inner.pull(to, control))
+    }
+
+    fn frame(&mut self, frame: &Input<'_>, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.pool.install(|| self.inner.frame(frame, to, control))
     }
 }
 

@@ -58,13 +58,10 @@ impl<'a> Counted<'a> {
 
     /// Those from sample `at` on, as bytes of floats.
     pub(crate) fn copy(&self, at: usize, to: &mut [u8]) {
-        let to = to.as_chunks_mut().0.iter_mut().enumerate();
+        let to = to.as_chunks_mut().0.iter_mut();
         match self.samples {
-            Samples::F32(all) => {
-                let to = to.map(|(_, to)| to);
-                to.zip(&all[at..]).for_each(|(to, n)| *to = n.to_ne_bytes());
-            }
-            other => to.for_each(|(i, to)| *to = other.get(at + i).to_ne_bytes()),
+            Samples::F32(all) => to.zip(&all[at..]).for_each(|(to, n)| *to = n.to_ne_bytes()),
+            other => to.zip(at..).for_each(|(to, i)| *to = other.get(i).to_ne_bytes()),
         }
     }
 }

@@ -27,13 +27,13 @@ impl<R: Runtime> TileRun<'_, R> {
     }
 
     /// The space of the channels, if colours come.
-    fn from_colors(&self) -> Option<ColorMode> {
+    fn colors_taken(&self) -> Option<ColorMode> {
         self.front.color.filter(|_| !self.kernels.averaged)
     }
 
     /// Samples on the device to channels in the planes.
     pub(crate) fn make_channels(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        match self.from_colors() {
+        match self.colors_taken() {
             Some(_) => self.spread_colors(&self.kernels.ingest, |buffers| &buffers.noisy)?,
             None => self.spread(&self.kernels.ingest, 0, |buffers| &buffers.noisy)?,
         }
@@ -42,7 +42,7 @@ impl<R: Runtime> TileRun<'_, R> {
 
     /// The same to channels as floats, beside those of the planes, where these are halves.
     pub(crate) fn keep_floats(&mut self, ingest: &Loaded<R>) -> GpuResult<()> {
-        match self.from_colors() {
+        match self.colors_taken() {
             Some(_) => self.spread_colors(ingest, |buffers| &buffers.ridge.noisy),
             None => self.spread(ingest, 0, |buffers| &buffers.ridge.noisy),
         }

@@ -257,8 +257,11 @@ fn what_makes_no_sense_is_refused_before_the_work() {
         (&["a.y4m", "b.y4m", "-o", "c.mkv"], "-o c.mkv: one file for 2 inputs"),
         (&["-", "--in-place"], "--in-place: standard input cannot be overwritten"),
         (&["a.y4m", "--rate", "0"], "must be a rate such as"),
-        (&["a.y4m", "--past", "2"], "error: --past 2: method bm3d does not look at other frames"),
-        (&["a.y4m", "--future", "1"], "hint: --method nlm or --method isoline can"),
+        (
+            &["a.y4m", "--method", "classic", "--past", "2"],
+            "error: --past 2: method classic does not look at other frames",
+        ),
+        (&["a.y4m", "--past", "9"], "--past 9: must be from 0 to 8"),
     ] {
         f.quell(args).expect(2).says(message);
     }

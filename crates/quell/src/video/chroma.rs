@@ -48,7 +48,8 @@ impl Sequence for Behind {
     }
 }
 
-/// Chroma along isolines, filtered as luma decides and on its own: luma and two chroma planes go in, and out come all three, or chroma alone. A chroma plane is the mean of two filters:
+/// Chroma along isolines, filtered as luma decides and on its own: luma and two chroma planes go in, and out come all
+/// three, or chroma alone. A chroma plane is the mean of two filters:
 /// luma has less noise and finer lines, but does not see every edge of chroma, and chroma on its own sees those.
 pub(super) struct ChromaSequence {
     /// Luma decides.

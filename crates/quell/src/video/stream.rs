@@ -121,8 +121,9 @@ impl Stream {
     /// use quell::{Denoiser, Layout, VideoFormat, bm3d::Profile};
     ///
     /// let format = VideoFormat::with_bits(32, 24, Layout::Mono, 8)?;
-    /// let stream = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?.stream(format)?.ahead(2);
-    /// assert_eq!(stream.latency(), 2);
+    /// let stream = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?.stream(format)?;
+    /// // BM3D looks at two frames that follow.
+    /// assert_eq!((stream.latency(), stream.ahead(3).latency()), (2, 5));
     /// # Ok::<(), quell::Error>(())
     /// ```
     #[must_use]

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use crate::common::{Folder, noisy};
 use quell_io::SampleType;
@@ -132,24 +134,41 @@ fn standard_input_and_output_give_what_files_give() {
     assert_eq!(run.code(), 0);
 }
 
+/// Frames come out as early as they can: after as many later ones as are looked at, and without waiting for the end.
 #[test]
 fn frames_come_out_before_the_input_ends() {
-    let f = Folder::new("live");
-    let clip = clip(16, 16, 2);
-    let first = clip.windows(6).rposition(|w| w == b"FRAME ").unwrap();
-    let mut child =
-        f.command(&with(&["-", "-q"])).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    stdin.write_all(&clip[..first]).unwrap();
-    stdin.flush().unwrap();
-    // Blocks for ever if the frame is held back.
-    let mut out = vec![0; first];
-    stdout.read_exact(&mut out).unwrap();
-    stdin.write_all(&clip[first..]).unwrap();
-    drop(stdin);
-    stdout.read_to_end(&mut out).unwrap();
-    assert_eq!(out.len(), clip.len());
-    assert!(child.wait().unwrap().success());
+    for (future, held_back) in [(Some("0"), 0), (Some("1"), 1), (None, 2)] {
+        let f = Folder::new("live");
+        let clip = clip(16, 16, 4);
+        // Where the frame after those that the first one waits for begins.
+        let frames: Vec<_> = (0..clip.len()).filter(|&i| clip[i..].starts_with(b"FRAME")).collect();
+        let (first, sent) = (frames[1], frames[1 + held_back]);
+        let mut command = f.command(&with(&["-", "-q"]));
+        if let Some(future) = future {
+            command.args(["--future", future]);
+        }
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        stdin.write_all(&clip[..sent]).unwrap();
+        stdin.flush().unwrap();
+        // Another thread reads: a frame that is held back would block for ever.
+        let (said, first_frame) = mpsc::channel();
+        let reader = thread::spawn(move || {
+            let mut out = vec![0; first];
+            stdout.read_exact(&mut out).unwrap();
+            said.send(()).unwrap();
+            stdout.read_to_end(&mut out).unwrap();
+            out
+        });
+        if first_frame.recv_timeout(Duration::from_secs(60)).is_err() {
+            child.kill().unwrap();
+            panic!("--future {future:?}: the first frame is held back after {held_back} later ones");
+        }
+        stdin.write_all(&clip[sent..]).unwrap();
+        drop(stdin);
+        assert_eq!(reader.join().unwrap().len(), clip.len());
+        assert!(child.wait().unwrap().success());
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 
 use crate::report;
 
@@ -18,12 +17,6 @@ pub(crate) enum Exit {
     Usage = 2,
     /// Ctrl-C.
     Interrupted = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
 }
 
 /// A failure with a remedy.

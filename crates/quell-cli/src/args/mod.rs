@@ -18,7 +18,7 @@ pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 use clap_complete::Shell;
@@ -95,14 +95,14 @@ fn command() -> Command {
         .max_term_width(110)
 }
 
-/// Reads the command line; `Err` is how to end when there is nothing to do (help was shown, or it was wrong).
-pub(crate) fn parse() -> Result<Invocation, ExitCode> {
-    let matches = command().try_get_matches().map_err(|e| {
+/// Reads the command line; `Err` is the exit code when there is nothing to do (help was shown, or it was wrong).
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, u8> {
+    let matches = command().try_get_matches_from(args).map_err(|e| {
         // Nothing to be done when the terminal is gone.
         let _ = e.print();
-        ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(Exit::Usage as u8))
+        u8::try_from(e.exit_code()).unwrap_or(Exit::Usage as u8)
     })?;
-    invocation(&matches).map_err(|e| failure::report(&e.into()).into())
+    invocation(&matches).map_err(|e| failure::report(&e.into()) as u8)
 }
 
 fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {

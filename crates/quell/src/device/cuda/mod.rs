@@ -6,6 +6,7 @@
 //! | `nvrtc` | finding and calling the compiler library |
 //! | `ptxas` | registers and spills of each kernel, from the compiler's log |
 //! | `handles` | a context, and what is in it until dropped |
+//! | `memory` | device memory for callers |
 //! | `runtime` | the runtime interface of GPUs over the driver |
 //! | `probe` | a test of all that on a real device, and of pictures in its memory |
 //!
@@ -13,6 +14,7 @@
 
 mod driver;
 mod handles;
+mod memory;
 mod nvrtc;
 mod probe;
 mod ptxas;
@@ -20,6 +22,7 @@ mod runtime;
 
 use std::fmt;
 
+pub use memory::{DeviceMemory, host_bytes, wait_for_default_stream};
 pub use probe::self_test;
 pub(crate) use ptxas::usage;
 pub(crate) use runtime::CudaRuntime;

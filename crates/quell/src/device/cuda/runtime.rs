@@ -6,6 +6,7 @@
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::{
@@ -14,6 +15,7 @@ use cudarc::driver::sys::{
 
 use super::driver::{self, Driver, Properties, check, check_for};
 use super::handles::{Buffer, Context, Event, Kernel, Loaded, Module, Queue, Staging};
+use super::memory::HOST_BYTES;
 use super::nvrtc::Nvrtc;
 use super::{OPTIONS, compile};
 use crate::device::DeviceSamples;
@@ -216,6 +218,7 @@ impl Runtime for CudaRuntime {
     fn write(&self, queue: &Queue, to: &Buffer, from: &Staging, bytes: usize) -> GpuResult<()> {
         fits("cuMemcpyHtoDAsync", bytes, to.bytes.min(from.bytes))?;
         self.context.enter()?;
+        HOST_BYTES[0].fetch_add(bytes as u64, Ordering::Relaxed);
         // SAFETY: both sides have that many bytes; the caller keeps them until the queue is finished, and freeing
         // either waits for the copy.
         let result = unsafe {
@@ -227,6 +230,7 @@ impl Runtime for CudaRuntime {
     fn read(&self, queue: &Queue, to: &mut Staging, from: &Buffer, bytes: usize) -> GpuResult<()> {
         fits("cuMemcpyDtoHAsync", bytes, from.bytes.min(to.bytes))?;
         self.context.enter()?;
+        HOST_BYTES[1].fetch_add(bytes as u64, Ordering::Relaxed);
         // SAFETY: as in `write`.
         let result = unsafe {
             sys::cuMemcpyDtoHAsync_v2(to.pointer.as_ptr().cast(), from.pointer, bytes, queue.handle)

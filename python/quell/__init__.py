@@ -1,0 +1,54 @@
+"""quell removes noise from pictures and video.
+
+Filters
+-------
+denoise, bm3d, ridge, nlm, isoline
+    A noisy array in, a clean one out.
+Denoiser
+    The same, made once for many arrays; and for streams of frames.
+
+Noise
+-----
+estimate_noise, estimate_sigma
+    How noisy an array is.
+noise_model, NoiseModel
+    What noise is like, if it is more than a number.
+
+Around them
+-----------
+psnr, ssim
+    How close two pictures are.
+devices
+    What there is to work on.
+"""
+
+from ._core import DeviceArray, DeviceError, DeviceMemoryError, NoiseModel, QuellError, __version__
+from ._denoiser import Denoiser
+from ._device import DeviceInfo, devices
+from ._filters import bm3d, denoise, isoline, nlm, ridge
+from ._metrics import psnr, ssim
+from ._noise import estimate_noise, estimate_sigma, noise_model
+from ._stream import Stream
+
+__all__ = [
+    "Denoiser",
+    "DeviceArray",
+    "DeviceError",
+    "DeviceInfo",
+    "DeviceMemoryError",
+    "NoiseModel",
+    "QuellError",
+    "Stream",
+    "__version__",
+    "bm3d",
+    "denoise",
+    "devices",
+    "estimate_noise",
+    "estimate_sigma",
+    "isoline",
+    "nlm",
+    "noise_model",
+    "psnr",
+    "ridge",
+    "ssim",
+]

@@ -1,0 +1,324 @@
+"""A denoiser that is made once and used for many arrays."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _core
+from ._arrays import Array, Axes, as_array, check_out, native, restore, same_memory, white_of
+from ._dlpack import borrow, like, on_device, to_host
+from ._noise import levels
+from ._progress import Report, part, reporting
+
+if TYPE_CHECKING:
+    from ._stream import Stream
+
+_SAME: Any = object()
+
+
+class Denoiser:
+    """Removes noise from arrays: made once, for many. It can be called from several threads at once, and pickled.
+
+    Parameters
+    ----------
+    method : {"bm3d", "ridge", "nlm", "isoline", "classic"}
+        How: block matching and 3-D filtering; context ridge, better and slower; non-local means; averages along isolines,
+        the fastest; the filters that others are compared with.
+    profile : str, optional
+        Quality against speed, such as ``"fast"``, ``"normal"``, ``"high"``; the method's own default if not given.
+    sigma, channel_axis, white
+        As in `denoise`; what is given here counts where a call does not say otherwise.
+    strength, luma, chroma, detail, grain
+        As in `denoise`.
+    estimator : str
+        How noise is estimated where sigma is None, as in `estimate_noise`.
+    undo_clipping : bool, optional
+        Whether to undo what clipping at black and white did to the mean of strong noise; where it is seen, if not given.
+    noise_psd : array of shape (H, W) or "auto", optional
+        The power spectrum of noise that is correlated in space, as a discrete Fourier transform has it, in squared units of
+        the samples: white noise has ``H * W * sigma**2`` everywhere. Methods bm3d and nlm.
+    noise_cov : array of shape (3, 3) or "auto", optional
+        The covariance of the noise of red, green and blue, in squared units of the samples. Method nlm.
+    device : str
+        ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"opencl"``; `devices` lists what there is.
+    threads : int, optional
+        Threads of the processor; one per core if not given.
+    tile : int, optional
+        Side of the tiles that large pictures are filtered in.
+    toml : str, optional
+        Parameters as the program's ``--print-plan`` writes them.
+    **params
+        Parameters of the method over those of the profile: ``hard_step=4`` is `hard.step` of the documentation, and
+        ``lambda_=3`` is `lambda`.
+
+    Examples
+    --------
+    >>> import numpy as np, quell
+    >>> noisy = np.random.default_rng(0).normal(0.5, 0.1, (3, 64, 64)).astype(np.float32)
+    >>> denoiser = quell.Denoiser("bm3d", "fast", sigma=0.1)
+    >>> clean = [denoiser(picture) for picture in noisy]
+    >>> clean[0].shape, bool(clean[0].std() < 0.02)
+    ((64, 64), True)
+    """
+
+    def __init__(
+        self,
+        method: str = "bm3d",
+        profile: str | None = None,
+        *,
+        sigma: Any = None,
+        channel_axis: int | None = None,
+        white: float | None = None,
+        strength: float | None = None,
+        luma: float | None = None,
+        chroma: float | None = None,
+        detail: float | None = None,
+        grain: float | None = None,
+        estimator: str = "auto",
+        undo_clipping: bool | None = None,
+        noise_psd: Any = None,
+        noise_cov: Any = None,
+        device: str = "auto",
+        threads: int | None = None,
+        tile: int | None = None,
+        toml: str | None = None,
+        **params: Any,
+    ) -> None:
+        self.method = method
+        self.profile = _profile(method, profile)
+        self.sigma, self.channel_axis, self.white = sigma, channel_axis, white
+        self._noise_psd = _matrix("noise_psd", noise_psd, np.float32)
+        self._noise_cov = _matrix("noise_cov", noise_cov, np.float64)
+        self._settings = _settings(method, self.profile, params)
+        self._device = str(device)
+        self._options: dict[str, Any] = {
+            "toml": toml,
+            "estimator": estimator,
+            "strength": strength,
+            "luma": luma,
+            "chroma": chroma,
+            "detail": detail,
+            "grain": grain,
+            "undo_clipping": undo_clipping,
+            "threads": _count("threads", threads),
+            "tile": _count("tile", tile),
+        }
+        self._started: tuple[int, dict[str, _core.Engine]] = (0, {})
+        self._engine()
+
+    def __call__(
+        self,
+        x: Any,
+        sigma: Any = _SAME,
+        *,
+        channel_axis: Any = _SAME,
+        white: Any = _SAME,
+        out: Any = None,
+        progress: bool | Report | None = None,
+    ) -> Any:
+        """Filters an array; see `denoise` for the arguments."""
+        sigma = self.sigma if sigma is _SAME else sigma
+        channel_axis = self.channel_axis if channel_axis is _SAME else channel_axis
+        white = self.white if white is _SAME else white
+        if on_device(x):
+            if out is not None:
+                raise NotImplementedError("out: is for arrays on the host; on a device the result is a new array")
+            with reporting(progress) as report:
+                return like(x, self._on_device(x, sigma, channel_axis, white, report))
+        array = as_array(to_host(x))
+        result = _room(array, out)
+        axes = Axes.of(array.shape, channel_axis)
+        level = white_of(white, array)
+        with reporting(progress) as report:
+            self._filter(axes, array, result, level, sigma, report)
+        if out is not None:
+            if result is not out:
+                np.copyto(out, result)
+            return out
+        return like(x, result)
+
+    def _filter(
+        self, axes: Axes, x: Array, out: Array, white: float, sigma: Any, report: Report | None
+    ) -> None:
+        """Filters every picture of `x` into `out`."""
+        noise = levels(sigma, axes, white)
+        engine = self._engine()
+        samples = native(x)
+        room = out if out.dtype == samples.dtype and out.flags.aligned else np.empty_like(samples, subok=False)
+        given, taken = axes.planar(samples), axes.planar(room)
+        count = len(axes) * len(axes.together)
+        done = 0
+        for picture in axes.pictures():
+            for group, channels in enumerate(axes.together):
+                engine.denoise(
+                    given[picture][channels],
+                    taken[picture][channels],
+                    white,
+                    noise(picture, group),
+                    self._noise_psd,
+                    self._noise_cov,
+                    part(report, done, count),
+                )
+                done += 1
+        if room is not out:
+            if room.dtype == np.float32:
+                restore(room, out)
+            else:
+                np.copyto(out, room)
+
+    def _on_device(
+        self, x: Any, sigma: Any, channel_axis: int | None, white: float | None, report: Report | None
+    ) -> _core.DeviceArray:
+        tensor = borrow(x)
+        if tensor.dtype is None:
+            raise TypeError("x: on a device uint8, uint16 and float32 are known: convert it there first")
+        shape = tuple(tensor.shape)
+        if len(shape) < 2 or 0 in shape:
+            raise ValueError(f"x: an array of shape {shape} is no picture: rows and columns are needed")
+        axes = Axes.of(shape, channel_axis)
+        columns = [axis for axis in range(len(shape)) if axis != axes.channel][-1]
+        if tensor.strides[columns] != 1 and shape[columns] > 1:
+            raise ValueError(
+                "x: on a device the samples of a row must follow each other: planes, such as (3, H, W), not pixels, such as "
+                "(H, W, 3); permute the axes and make it contiguous first"
+            )
+        if self._noise_psd is not None or self._noise_cov is not None:
+            raise NotImplementedError("noise_psd, noise_cov: noise on a device is taken for white")
+        if sigma is None:
+            raise ValueError("sigma: must be given for an array on a device: estimating it would copy it to the host")
+        if white is None:
+            white = 1.0 if tensor.dtype == "float32" else float(np.iinfo(tensor.dtype).max)
+        noise = levels(sigma, axes, white)
+        models = [[noise(picture, group) for group in range(len(axes.together))] for picture in axes.pictures()]
+        if any(model != row[0] for row in models for model in row):
+            raise NotImplementedError("sigma: on a device, channels other than red, green and blue have one in common")
+        name = f"cuda:{tensor.device[1]}"
+        if self._device not in ("auto", "cuda", name):
+            raise ValueError(f"device = {self._device!r}: x is on {name}")
+        return _core.denoise_tensor(
+            self._engine(name), tensor, axes.channel, white, [row[0] for row in models], report
+        )
+
+    def _engine(self, device: str | None = None) -> _core.Engine:
+        """The engine of this process: one that was forked or unpickled has none yet."""
+        process, engines = self._started
+        if process != os.getpid():
+            engines = {}
+            self._started = (os.getpid(), engines)
+        name = device or self._device
+        if name not in engines:
+            engines[name] = _core.Engine(
+                self.method, self.profile, settings=self._settings, device=name, **self._options
+            )
+        return engines[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_started": (0, {})}
+
+    def __repr__(self) -> str:
+        sigma = "" if self.sigma is None else f", sigma={self.sigma!r}"
+        settings = "".join(f", {name.replace('.', '_')}={value}" for name, value in self._settings)
+        return f"Denoiser({self.method!r}, {self.profile!r}{sigma}{settings}, device={self._device!r})"
+
+    @property
+    def params(self) -> dict[str, str]:
+        """Every parameter of the method and its value, for grey pictures with this noise (or with a tenth of white)."""
+        listed = _core.parameters(self.method, self.profile, self._model().with_white(255).sigma, False)
+        return {**{name: value for name, _, value in listed}, **dict(self._settings)}
+
+    @property
+    def device(self) -> str:
+        """The device in use; ``"auto"`` is started to tell."""
+        return str(self._engine().device()["name"])
+
+    @property
+    def halo(self) -> int:
+        """Pixels around a pixel that its result depends on."""
+        return self._tiling()[0]
+
+    @property
+    def grid(self) -> int:
+        """Parts of a picture are to begin at multiples of this many rows, so that patches lie where they do in the whole."""
+        return self._tiling()[1]
+
+    @property
+    def margin(self) -> int:
+        """Rows to read above and below a part so that its result is that of the whole picture, bit by bit."""
+        return self._tiling()[2]
+
+    def _tiling(self) -> tuple[int, int, int]:
+        channels = 1 if self.channel_axis is None else 3
+        return self._engine().tiling(self._model(), channels)
+
+    def _model(self) -> _core.NoiseModel:
+        """The noise, or some."""
+        if isinstance(self.sigma, _core.NoiseModel):
+            return self.sigma
+        if self.sigma is None:
+            return _core.NoiseModel.gauss(25.5, 255)
+        white = 255.0 if self.white is None else self.white
+        return _core.NoiseModel.gauss(float(np.max(to_host(self.sigma))), white)
+
+    def stream(self, *, layout: str | None = None, bits: int | None = None) -> Stream:
+        """A stream of frames through this denoiser, which may look at the frames around each; see `Stream`.
+
+        Examples
+        --------
+        >>> import numpy as np, quell
+        >>> noisy = np.random.default_rng(0).integers(90, 110, (5, 32, 48), np.uint8)
+        >>> denoiser = quell.Denoiser("nlm", "fast", sigma=6, past=1, future=1)
+        >>> len([frame for frame in denoiser.stream().frames(noisy)])
+        5
+        """
+        from ._stream import Stream
+
+        return Stream(self, layout=layout, bits=bits)
+
+
+def _room(x: Array, out: Any) -> Array:
+    """Where the result goes: into an array like `x`, into `out`, or, where that is `x`, beside it at first."""
+    if out is None or same_memory(check_out(out, x), x):
+        return np.empty_like(x, subok=False)
+    return check_out(out, x)
+
+
+def _profile(method: str, profile: str | None) -> str:
+    for name, _, profiles, default in _core.methods():
+        if name == method:
+            if profile is not None and profile not in profiles:
+                raise ValueError(f"profile = {profile!r}: method {method} has {', '.join(profiles)}")
+            return profile or default
+    raise ValueError(f"method = {method!r}: one of {', '.join(m[0] for m in _core.methods())}")
+
+
+def _settings(method: str, profile: str, params: dict[str, Any]) -> list[tuple[str, str]]:
+    known = {name.replace(".", "_").replace("-", "_"): name for name, _, _ in _core.parameters(method, profile, 25, False)}
+    settings = []
+    for key, value in params.items():
+        name = known.get(key.replace(".", "_").rstrip("_"))
+        if name is None:
+            raise TypeError(f"{key}: method {method} has no such parameter; it has {', '.join(known)}")
+        settings.append((name, str(value).lower() if isinstance(value, bool) else str(value)))
+    return settings
+
+
+def _count(name: str, value: int | None) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} = {value!r}: must be a whole number of 1 or more")
+    return int(value)
+
+
+def _matrix(name: str, value: Any, dtype: Any) -> Any:
+    if value is None or isinstance(value, str):
+        if value not in (None, "auto"):
+            raise ValueError(f"{name} = {value!r}: must be an array or 'auto'")
+        return value
+    array = np.ascontiguousarray(to_host(value), dtype=dtype)
+    if array.ndim != 2 or (name == "noise_cov" and array.shape != (3, 3)):
+        raise ValueError(f"{name}: has shape {array.shape}")
+    return array

@@ -1,0 +1,54 @@
+//! quell for Python. The package `quell` handles arguments; this does the work, with the interpreter released.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | `arrays` | NumPy arrays as planes of samples, borrowed where their layout allows |
+//! | `job` | work that Ctrl-C stops and that reports how far it is |
+//! | `device` | devices that are started, once per process |
+//! | `denoiser` | a method with its settings on a device |
+//! | `stream` | frames of a video |
+//! | `noise` | what noise is like |
+//! | `metrics` | how close two pictures are |
+//! | `dlpack` | arrays of other libraries on a GPU, and our own |
+//! | `program` | the program `quell` |
+//! | `errors` | the engine's errors as exceptions |
+
+mod arrays;
+mod denoiser;
+mod device;
+mod dlpack;
+mod errors;
+mod job;
+mod metrics;
+mod noise;
+mod program;
+mod stream;
+
+use pyo3::prelude::*;
+
+/// What `quell/_core.pyi` describes.
+#[pymodule(gil_used = false)]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::denoiser::{Engine, methods, parameters};
+    #[pymodule_export]
+    use super::device::devices;
+    #[pymodule_export]
+    use super::dlpack::{DeviceArray, Tensor, denoise_tensor, host_traffic};
+    #[pymodule_export]
+    use super::metrics::{mse, ssim};
+    #[pymodule_export]
+    use super::noise::{NoiseModel, estimate, measure};
+    #[pymodule_export]
+    use super::program::run_program;
+    #[pymodule_export]
+    use super::stream::Stream;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::errors::add(module)
+    }
+}

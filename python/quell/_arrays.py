@@ -61,7 +61,7 @@ def restore(result: Array, out: Array) -> None:
 def white_of(white: float | None, x: Array) -> float:
     """The sample value of white: as given, the largest of an integer type, 1 for floats."""
     if white is not None:
-        if isinstance(white, bool) or not np.isscalar(white) or not np.isfinite(white) or white <= 0:
+        if not isinstance(white, (int, float, np.number)) or isinstance(white, bool) or not 0 < white < np.inf:
             raise ValueError(f"white = {white!r}: must be a positive number")
         return float(white)
     if x.dtype.kind in "ui":
@@ -140,7 +140,7 @@ def check_out(out: Any, x: Array) -> Array:
         raise ValueError("out: is read-only")
     if out is not x and not same_memory(out, x) and np.may_share_memory(out, x):
         try:
-            apart = not np.shares_memory(out, x, max_work=10_000)
+            apart = not np.shares_memory(out, x, 10_000)  # type: ignore[arg-type]
         except np.exceptions.TooHardError:
             apart = False
         if not apart:

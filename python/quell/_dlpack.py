@@ -55,10 +55,10 @@ def like(x: Any, result: Any) -> Any:
     if not is_foreign(x) or isinstance(x, DeviceArray):
         return result
     library = sys.modules.get(type(x).__module__.partition(".")[0])
-    names = (getattr(library, "numpy", None), library)
+    namespaces: list[Any] = [library, getattr(library, "numpy", None)]
     if hasattr(x, "__array_namespace__"):
-        names = (x.__array_namespace__(), *names)
-    for namespace in names:
+        namespaces.insert(0, x.__array_namespace__())
+    for namespace in namespaces:
         convert = getattr(namespace, "from_dlpack", None)
         if convert is not None:
             return convert(result)

@@ -191,8 +191,8 @@ def noise_model(
     >>> import quell
     >>> quell.noise_model("poisson-gauss", gain=2, floor=9, white=4095)
     <NoiseModel: sigma 3 in the dark to 90.55 in the light (white is 4095)>
-    >>> quell.noise_model(sigma=0.1, white=1).sigma
-    0.10000000149011612
+    >>> quell.noise_model(sigma=[2, 1, 3], white=255)
+    <NoiseModel: luma 2.16, chroma 2.55 and 1.683 (white is 255)>
     """
 
     def need(**given: object) -> None:

@@ -62,14 +62,14 @@ impl<'a> View<'a> {
 
     /// Every plane.
     pub(crate) fn planes(&self) -> Vec<Plane<'a>> {
-        fn of<'a, T: Copy, P>(array: &ArrayView3<'a, T>, wrap: fn(Cow<'a, [T]>) -> P) -> Vec<P> {
-            let plane = |c| wrap(gathered(array.clone().index_axis_move(Axis(0), c)));
+        fn of<'a, T: Copy, P>(array: ArrayView3<'a, T>, wrap: fn(Cow<'a, [T]>) -> P) -> Vec<P> {
+            let plane = |c| wrap(gathered(array.index_axis_move(Axis(0), c)));
             (0..array.dim().0).map(plane).collect()
         }
         match self {
-            Self::U8(a) => of(a, Plane::U8),
-            Self::U16(a) => of(a, Plane::U16),
-            Self::F32(a) => of(a, Plane::F32),
+            Self::U8(a) => of(*a, Plane::U8),
+            Self::U16(a) => of(*a, Plane::U16),
+            Self::F32(a) => of(*a, Plane::F32),
         }
     }
 }

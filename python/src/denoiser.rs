@@ -25,6 +25,9 @@ pub(crate) struct Engine {
     threads: usize,
 }
 
+/// Sets a number of a builder.
+type Set = fn(DenoiserBuilder, f32) -> DenoiserBuilder;
+
 /// A power spectrum, or the word `auto`.
 #[derive(FromPyObject)]
 pub(crate) enum Spectrum<'py> {
@@ -132,7 +135,7 @@ impl Engine {
         let build = || -> Result<Self> {
             let (method, device) = (Method::named(method, profile)?, device.parse::<Device>()?);
             let mut builder = DenoiserBuilder::new(method).estimate_sigma(estimator.parse::<Estimator>()?);
-            let numbers: [(Option<f32>, fn(DenoiserBuilder, f32) -> DenoiserBuilder); 5] = [
+            let numbers: [(Option<f32>, Set); 5] = [
                 (strength, DenoiserBuilder::strength),
                 (luma, DenoiserBuilder::luma),
                 (chroma, DenoiserBuilder::chroma),

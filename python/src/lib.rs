@@ -9,16 +9,20 @@
 //! | `stream` | frames of a video |
 //! | `noise` | what noise is like |
 //! | `metrics` | how close two pictures are |
-//! | `dlpack` | arrays of other libraries on a GPU, and our own |
+//! | `dlpack` | arrays of other libraries on a GPU, and capsules for ours |
+//! | `layout` | where the pictures of such arrays lie |
+//! | `device_array` | our own arrays on a GPU, which those of others are filtered into |
 //! | `program` | the program `quell` |
 //! | `errors` | the engine's errors as exceptions |
 
 mod arrays;
 mod denoiser;
 mod device;
+mod device_array;
 mod dlpack;
 mod errors;
 mod job;
+mod layout;
 mod metrics;
 mod noise;
 mod program;
@@ -36,7 +40,9 @@ mod _core {
     #[pymodule_export]
     use super::device::devices;
     #[pymodule_export]
-    use super::dlpack::{DeviceArray, Tensor, denoise_tensor, host_traffic};
+    use super::device_array::{DeviceArray, denoise_tensor, host_traffic};
+    #[pymodule_export]
+    use super::dlpack::Tensor;
     #[pymodule_export]
     use super::metrics::{mse, ssim};
     #[pymodule_export]

@@ -1,0 +1,1 @@
+"""Other packages' functions, computed by quell: change the import and keep the program."""

@@ -1,6 +1,6 @@
 //! quell on the command line: a noisy picture or clip in, a clean one out.
 //!
-//! [`args`] is what was typed; the other modules are what it means. Data goes to standard output, everything
+//! `args` is what was typed; the other modules are what it means. Data goes to standard output, everything
 //! else to standard error.
 #![forbid(unsafe_code)]
 

@@ -197,35 +197,44 @@ def _filter(z: Array, sigma: Array, psd: Array | None, profile: Any, passes: int
     channels = z.shape[2]
     if channels == 1:
         return _run(z, sigma, psd, profile, passes)
-    # quell groups so in a space that it makes of red, green and blue. These become the channels again there.
-    z = np.concatenate([z, np.zeros((*z.shape[:2], 3 - channels))], axis=2)
-    sigma = np.concatenate([sigma, np.zeros(3 - channels)])
-    back = np.linalg.inv(_OPPONENT)
-    rgb = _run(z @ back.T, sigma / np.linalg.norm(_OPPONENT, axis=1), psd, profile, passes, opponent=True)
-    return (rgb @ _OPPONENT.T)[..., :channels]
+    # quell groups so in a space that it makes of red, green and blue. These become the channels again there. Means do not
+    # count: without those of the others, red, green and blue are in the range of the first.
+    means = np.append(0, z[..., 1:].mean(axis=(0, 1)))
+    given, levels = np.zeros((*z.shape[:2], 3)), np.zeros(3)
+    given[..., :channels], levels[:channels] = z - means, sigma
+    rgb = given @ np.linalg.inv(_OPPONENT).T
+    levels /= np.linalg.norm(_OPPONENT, axis=1)
+    clean = _run(rgb, levels, psd, profile, passes, range_of=z[..., 0], opponent=True)
+    return (clean @ _OPPONENT.T)[..., :channels] + means
 
 
 def _run(
-    z: Array, sigma: Array, psd: Array | None, profile: Any, passes: int, color: str = "opp", opponent: bool = False
+    z: Array,
+    sigma: Array,
+    psd: Array | None,
+    profile: Any,
+    passes: int,
+    *,
+    color: str = "opp",
+    range_of: Array | None = None,
+    opponent: bool = False,
 ) -> Array:
-    """What the other package does to the range, too: distances are relative to it."""
-    low, high = float(z.min()), float(z.max())
+    """Filters what quell takes. Distances of patches are relative to the range, as they are in the other package."""
+    compared = z if range_of is None else range_of
+    low, high = float(compared.min()), float(compared.max())
     unit = high - low
     if unit == 0 or not sigma.any():
         return z.copy()
     samples = ((z - low) / unit).astype(np.float32)
-    model = _model(sigma / unit, opponent)
     options: dict[str, Any] = {**parameters(profile, psd is not None), "passes": passes, "color": color}
     if psd is not None:
         options["noise_psd"] = psd / unit**2
     denoiser = Denoiser("bm3d", "np", undo_clipping=False, threads=profile.num_threads or None, **options)
     if profile.print_info:
         print(denoiser)
-    if z.shape[2] == 1:
-        clean = denoiser(samples[..., 0], model, white=1)[..., None]
-    else:
-        clean = denoiser(samples, model, channel_axis=-1, white=1)
-    return clean.astype(np.float64) * unit + low
+    picture, axis = (samples[..., 0], None) if z.shape[2] == 1 else (samples, -1)
+    clean = denoiser(picture, _model(sigma / unit, opponent), channel_axis=axis, white=1)
+    return clean.reshape(z.shape).astype(np.float64) * unit + low
 
 
 def _model(sigma: Array, opponent: bool) -> _core.NoiseModel:

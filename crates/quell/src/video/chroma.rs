@@ -56,15 +56,19 @@ pub(super) struct ChromaSequence {
     decided: Box<dyn Sequence>,
     /// Each chroma plane decides for itself.
     own: [Box<dyn Sequence>; 2],
-    samples: usize,
+    /// What came out of them.
+    results: [Vec<f32>; 3],
+    mean: Vec<f32>,
     white: f32,
 }
 
 impl ChromaSequence {
     /// The plans are that of luma with both chroma planes, and those of each.
     pub(super) fn new(backend: &dyn Backend, [decided, first, second]: &[Plan; 3]) -> Result<Self> {
+        let samples = decided.window().width * decided.window().height;
         Ok(Self {
-            samples: decided.window().width * decided.window().height,
+            results: [0; 3].map(|_| vec![0.0; samples]),
+            mean: vec![0.0; samples],
             white: decided.front().white,
             decided: backend.open(decided)?,
             own: [backend.open(first)?, backend.open(second)?],
@@ -85,16 +89,15 @@ impl Sequence for ChromaSequence {
         let Some(first) = to.len().checked_sub(2) else {
             return Err(Error::Shape(format!("{} planes cannot take two of chroma", to.len())));
         };
-        let mut decided = [0; 3].map(|_| vec![0.0; self.samples]);
-        let mut into: Vec<SamplesMut<'_>> = decided.iter_mut().map(|p| SamplesMut::F32(p)).collect();
-        self.decided.pull(&mut into, control)?;
+        let Self { decided, own, results, mean, white } = self;
+        let mut into = results.each_mut().map(|plane| SamplesMut::F32(plane));
+        decided.pull(&mut into, control)?;
         let (luma, chroma) = to.split_at_mut(first);
-        luma.iter_mut().for_each(|to| to.store(&decided[0], 1.0, self.white));
-        let mut mean = vec![0.0; self.samples];
-        for ((own, decided), to) in self.own.iter_mut().zip(&decided[1..]).zip(chroma) {
-            own.pull(&mut [SamplesMut::F32(&mut mean)], control)?;
+        luma.iter_mut().for_each(|to| to.store(&results[0], 1.0, *white));
+        for ((own, decided), to) in own.iter_mut().zip(&results[1..]).zip(chroma) {
+            own.pull(&mut [SamplesMut::F32(mean)], control)?;
             mean.iter_mut().zip(decided).for_each(|(a, b)| *a = 0.5 * (*a + b));
-            to.store(&mean, 1.0, self.white);
+            to.store(mean, 1.0, *white);
         }
         Ok(())
     }

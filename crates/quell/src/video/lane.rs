@@ -23,6 +23,8 @@ pub(super) struct Lane {
     compared: Compared,
     /// Where the guide planes of the present frame are made.
     made: Vec<Vec<f32>>,
+    /// Where its luma at the resolution of chroma is.
+    luma: SampleBuffer,
     filter: Filter,
     /// Frames do not depend on each other.
     single: bool,
@@ -154,18 +156,11 @@ fn luma_lanes(denoiser: &Denoiser, format: &VideoFormat, level: &Level) -> Resul
     let plan = plan.with_front(Front { mix, ..plan.front().clone() });
     if x * y == 1 {
         let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
-        return Ok(Some(vec![Lane {
-            planes: 0..3,
-            compared: Compared::Own,
-            made: Vec::new(),
-            filter,
-            single: false,
-        }]));
+        return Ok(Some(vec![Lane::of(0..3, Compared::Own, filter)]));
     }
     let luma = Lane::new(denoiser, format, 0..1, Compared::Own, Noise::white(sigma[0]))?;
     let filter = Filter::Sequence(Box::new(Behind::new(&*denoiser.backend, &plan)?));
-    let made = vec![vec![0.0; format.plane_len(1)]; 3];
-    Ok(Some(vec![luma, Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter, single: false }]))
+    Ok(Some(vec![luma, Lane::of(1..3, Compared::SmallLuma, filter)]))
 }
 
 /// Chroma as luma and itself decide: with luma in one lane, or with luma at the resolution of chroma. Nothing where every
@@ -195,20 +190,10 @@ fn isoline_lanes(denoiser: &Denoiser, format: &VideoFormat, sigma: &[f32]) -> Re
         [plan(1, &[deciding, sigma[1], sigma[2]])?.1, plan(1, &sigma[1..2])?.1, plan(1, &sigma[2..])?.1];
     let chroma = Filter::Sequence(Box::new(ChromaSequence::new(&*denoiser.backend, &plans)?));
     if x * y == 1 {
-        return Ok(Some(vec![Lane {
-            planes: 0..3,
-            compared: Compared::Own,
-            made: Vec::new(),
-            filter: chroma,
-            single: false,
-        }]));
+        return Ok(Some(vec![Lane::of(0..3, Compared::Own, chroma)]));
     }
-    let made = vec![vec![0.0; format.plane_len(1)]; 3];
-    let filter = Filter::Sequence(denoiser.backend.open(&luma)?);
-    Ok(Some(vec![
-        Lane { planes: 0..1, compared: Compared::Own, made: Vec::new(), filter, single: false },
-        Lane { planes: 1..3, compared: Compared::SmallLuma, made, filter: chroma, single: false },
-    ]))
+    let luma = Filter::Sequence(denoiser.backend.open(&luma)?);
+    Ok(Some(vec![Lane::of(0..1, Compared::Own, luma), Lane::of(1..3, Compared::SmallLuma, chroma)]))
 }
 
 /// Planes of correlated noise.
@@ -263,6 +248,12 @@ fn float_planes(format: &VideoFormat, frame: &VideoFrame, planes: Range<usize>) 
 }
 
 impl Lane {
+    /// Of frames that may depend on each other.
+    fn of(planes: Range<usize>, compared: Compared, filter: Filter) -> Self {
+        let luma = SampleBuffer::U8(Vec::new());
+        Self { planes, compared, made: Vec::new(), luma, filter, single: false }
+    }
+
     fn new(
         denoiser: &Denoiser,
         format: &VideoFormat,
@@ -272,8 +263,8 @@ impl Lane {
     ) -> Result<Self> {
         let (width, height) = format.plane_size(planes.start);
         if noise.sigma == 0.0 {
-            let (filter, made) = (Filter::Copy(VecDeque::new()), Vec::new());
-            return Ok(Self { planes, compared: Compared::Own, made, filter, single: true });
+            let filter = Filter::Copy(VecDeque::new());
+            return Ok(Self { single: true, ..Self::of(planes, Compared::Own, filter) });
         }
         let (guide, made) = match &compared {
             Compared::Unit(units) => (Guide::Planes(units.len(), 1.0), units.len()),
@@ -294,7 +285,7 @@ impl Lane {
         let (_, plan) = denoiser.spec.plan(&subject, curve)?;
         let single = plan.window().past + plan.window().future == 0;
         let filter = Filter::Sequence(denoiser.backend.open(&plan)?);
-        Ok(Self { planes, compared, made, filter, single })
+        Ok(Self { made, single, ..Self::of(planes, compared, filter) })
     }
 
     /// Whether frames do not depend on each other.
@@ -371,18 +362,19 @@ impl Lane {
                 self.made = guide.into_iter().map(Plane::into_vec).collect();
             }
             Compared::SmallLuma => {
-                small_luma(format, frame.planes[0].view(), 1.0, &mut self.made[0]);
-                for (p, to) in self.planes.clone().zip(&mut self.made[1..]) {
-                    scaled(frame.planes[p].view(), 1.0, to);
+                let (luma, samples) = (frame.planes[0].view(), format.plane_len(1));
+                if (self.luma.view().format(), self.luma.view().len()) != (luma.format(), samples) {
+                    self.luma = SampleBuffer::new(luma.format(), samples);
                 }
+                rounded_luma(format, luma, self.luma.view_mut());
             }
         }
         let mut planes: Vec<Samples<'_>> =
             frame.planes[self.planes.clone()].iter().map(SampleBuffer::view).collect();
-        let mut guide: Vec<Samples<'_>> = self.made.iter().map(|g| Samples::F32(g)).collect();
         if matches!(self.compared, Compared::SmallLuma) {
-            planes = std::mem::take(&mut guide);
+            planes.insert(0, self.luma.view());
         }
+        let guide: Vec<Samples<'_>> = self.made.iter().map(|g| Samples::F32(g)).collect();
         work(&mut self.filter, &Input { planes: &planes, guide: &guide })
     }
 
@@ -438,6 +430,41 @@ fn means<T: Copy + Into<f32> + Sync>(format: &VideoFormat, luma: &[T], scale: f3
     to.par_chunks_exact_mut(width).with_min_len(ROWS).enumerate().for_each(|(y, to)| row(y, to));
 }
 
+/// The same as samples of the type of luma, so that all planes of a frame have one, which is the quickest way to a GPU; to be
+/// rounded changes less than the noise does.
+fn rounded_luma(format: &VideoFormat, luma: Samples<'_>, to: SamplesMut<'_>) {
+    match (luma, to) {
+        (Samples::U8(v), SamplesMut::U8(to)) => rounded_means(format, v, to, |sum| (sum >> 2) as u8),
+        (Samples::U16(v), SamplesMut::U16(to)) => rounded_means(format, v, to, |sum| (sum >> 2) as u16),
+        (luma, SamplesMut::F32(to)) => small_luma(format, luma, 1.0, to),
+        _ => {}
+    }
+}
+
+/// Of squares of four samples; where there are only two above one another they count twice, and so does what is beyond an
+/// odd border.
+fn rounded_means<T: Copy + Into<u32> + Send + Sync>(
+    format: &VideoFormat,
+    luma: &[T],
+    to: &mut [T],
+    quarter: impl Fn(u32) -> T + Sync,
+) {
+    let (_, y_step) = format.layout.subsampling();
+    let (width, _) = format.plane_size(1);
+    let row = |y: usize| &luma[y.min(format.height - 1) * format.width..][..format.width];
+    to.par_chunks_exact_mut(width).with_min_len(ROWS).enumerate().for_each(|(y, to)| {
+        let ((upper, last), (lower, last_below)) =
+            (row(y * y_step).as_chunks::<2>(), row(y * y_step + y_step - 1).as_chunks::<2>());
+        let sum = |a: T, b: T| a.into() + b.into();
+        for (to, (a, b)) in to.iter_mut().zip(upper.iter().zip(lower)) {
+            *to = quarter(sum(a[0], a[1]) + sum(b[0], b[1]) + 2);
+        }
+        if let (Some(to), Some(&a), Some(&b)) = (to.last_mut(), last.first(), last_below.first()) {
+            *to = quarter(2 * sum(a, b) + 2);
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -451,6 +478,9 @@ mod tests {
         ] {
             let format = VideoFormat::with_bits(3, 3, layout, 8).unwrap();
             let mut to = vec![0.0; format.plane_len(1)];
+            let mut rounded = vec![0; to.len()];
+            rounded_luma(&format, Samples::U8(&luma), SamplesMut::U8(&mut rounded));
+            assert_eq!(rounded.iter().map(|v| f32::from(*v)).collect::<Vec<_>>(), want, "{layout:?}");
             small_luma(&format, Samples::U8(&luma), 2.0, &mut to);
             assert_eq!(to, want.iter().map(|v| 2.0 * v).collect::<Vec<f32>>(), "{layout:?}");
         }

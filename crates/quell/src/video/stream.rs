@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use rayon::prelude::*;
+
 use super::lane::{Lane, lanes};
 use super::noise::ClipNoise;
 use super::watch::Watch;
@@ -35,7 +37,8 @@ pub struct Stream {
     denoiser: Denoiser,
     format: VideoFormat,
     control: Control,
-    latency: usize,
+    /// Frames before and after one that it depends on.
+    window: (usize, usize),
     source: Source,
     /// Frames that are in work beyond the latency.
     ahead: usize,
@@ -81,7 +84,7 @@ impl Denoiser {
                 format.layout.name()
             )));
         }
-        let latency = self.spec.params(25.0, 1)?.frames().1;
+        let window = self.spec.params(25.0, 1)?.frames();
         // Of correlated noise more is to be known than its level, and the first frame decides.
         let source = if self.spec.noise.known().is_some() || !self.spec.correlation.is_none() {
             Source::Given(Box::new(noise))
@@ -95,7 +98,7 @@ impl Denoiser {
             denoiser: Self { spec: self.spec.clone(), backend: self.backend.clone() },
             format,
             control,
-            latency,
+            window,
             ahead: 0,
             lanes: Vec::new(),
             sigma: Vec::new(),
@@ -110,7 +113,12 @@ impl Denoiser {
 impl Stream {
     /// Frames that have to follow a frame before it comes out.
     pub fn latency(&self) -> usize {
-        self.latency + self.ahead
+        self.window.1 + self.ahead
+    }
+
+    /// How many frames before a frame and after it decide what becomes of it.
+    pub fn window(&self) -> (usize, usize) {
+        self.window
     }
 
     /// Lets this many more frames be in work before the first one comes out, which keeps a GPU busy
@@ -153,15 +161,15 @@ impl Stream {
         let (format, control) = (&self.format, &self.control);
         if self.latency() == 0 && !self.lanes.is_empty() && self.lanes.iter().all(Lane::is_single) {
             let mut out = self.spare.pop().unwrap_or_else(|| format.frame());
-            for (lane, planes) in parts(&mut self.lanes, &mut out) {
-                lane.frame(format, &frame, planes, control)?;
-            }
+            parts(&mut self.lanes, &mut out)
+                .into_par_iter()
+                .try_for_each(|(lane, planes)| lane.frame(format, &frame, planes, control))?;
             self.spare.push(frame);
             self.failed = false;
             return Ok(Some(out));
         }
         // A GPU has begun with one when the next one comes; the processor has threads for each.
-        self.lanes.iter_mut().try_for_each(|lane| lane.push(format, &frame, control))?;
+        self.lanes.par_iter_mut().try_for_each(|lane| lane.push(format, &frame, control))?;
         self.waiting += 1;
         if self.lanes.is_empty() {
             self.done.push_back(frame);
@@ -181,6 +189,27 @@ impl Stream {
         let out = self.pull()?;
         self.failed = false;
         Ok(out)
+    }
+
+    /// Forgets the frames that are in, for a jump to another place of the clip; what is known of its noise stays. From the
+    /// first frame on whose [`window`](Self::window) has come again, results are those of a run from the start.
+    ///
+    /// ```
+    /// use quell::{Denoiser, Layout, VideoFormat, bm3d::Profile};
+    ///
+    /// let format = VideoFormat::with_bits(32, 24, Layout::Mono, 8)?;
+    /// let mut stream = Denoiser::bm3d(Profile::Fast).sigma(10.0).build()?.stream(format)?;
+    /// assert!(stream.push(format.frame())?.is_none());
+    /// stream.seek();
+    /// assert!(stream.flush()?.is_none());
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn seek(&mut self) {
+        self.waiting = 0;
+        self.done.clear();
+        // Planned anew with the next frame, for the noise that is known.
+        self.lanes.clear();
+        self.sigma.clear();
     }
 
     fn usable(&self) -> Result<()> {
@@ -240,14 +269,15 @@ impl Stream {
     fn filtered(&mut self) -> Result<VideoFrame> {
         let mut frame = self.spare.pop().unwrap_or_else(|| self.format.frame());
         let control = &self.control;
-        for (lane, planes) in parts(&mut self.lanes, &mut frame) {
-            lane.pull(planes, control)?;
-        }
+        parts(&mut self.lanes, &mut frame)
+            .into_par_iter()
+            .try_for_each(|(lane, planes)| lane.pull(planes, control))?;
         Ok(frame)
     }
 }
 
-/// Every lane with its planes of a frame.
+/// Every lane with its planes of a frame. Lanes are worked on at the same time: what is luma's keeps threads busy that chroma's
+/// does not.
 fn parts<'a>(
     lanes: &'a mut [Lane],
     frame: &'a mut VideoFrame,

@@ -103,15 +103,31 @@ fn floats_and_several_planes() {
     }
 }
 
-#[test]
-fn a_cut_between_scenes_is_not_averaged() {
-    let frames = [vec![map(&eight_bit(40, 40, 10.0, 1), |v| v - 80.0)], vec![eight_bit(40, 40, 10.0, 2)]];
+/// A frame after another one, alone and averaged with it.
+fn after(before: Plane) -> (Plane, Plane) {
+    let frames = [vec![before], vec![eight_bit(40, 40, 10.0, 2)]];
     let params = Params { past: 1, ..Params::of(Variant::TwoRound, 10.0, 1) };
     check(&params, &frames, 10.0);
     let device = cpu(levels().last().unwrap(), 1, 0);
-    let alone = filter(&device, &plan(&Params { past: 0, ..params.clone() }, &frames, 10.0), &frames);
-    let both = filter(&device, &plan(&params, &frames, 10.0), &frames);
-    assert!(worst(&alone[1][0], &both[1][0]) < 1.0);
+    let last = |params: &Params| filter(&device, &plan(params, &frames, 10.0), &frames)[1][0].clone();
+    (last(&Params { past: 0, ..params.clone() }), last(&params))
+}
+
+#[test]
+fn a_cut_between_scenes_is_not_averaged() {
+    let (alone, both) = after(map(&eight_bit(40, 40, 10.0, 1), |v| 235.0 - v));
+    assert!(worst(&alone, &both) < 1.0, "{}", worst(&alone, &both));
+}
+
+#[test]
+fn a_frame_that_has_become_darker_is_averaged() {
+    let clean = eight_bit(40, 40, 0.0, 0);
+    let error = |p: &Plane| {
+        let squares = p.as_slice().iter().zip(clean.as_slice()).map(|(a, b)| f64::from(a - b).powi(2));
+        squares.sum::<f64>() / 1600.0
+    };
+    let (alone, both) = after(map(&eight_bit(40, 40, 10.0, 1), |v| 0.95 * v));
+    assert!(error(&both) < 0.9 * error(&alone), "{} of {}", error(&both), error(&alone));
 }
 
 #[test]

@@ -210,6 +210,9 @@ fn a_stream_that_begins_later_gives_the_same_frames() {
     let denoiser = over(Denoiser::bm3d(bm3d::Profile::Fast), 2, 1);
     let all = stream(&denoiser, format, 7, 1);
     let mut later = denoiser.stream(format).unwrap();
+    // The same stream, after a jump.
+    (0..3).for_each(|t| drop(later.push(frame(&format, 9 - t)).unwrap()));
+    later.seek();
     let mut got: Vec<VideoFrame> = (2..7).filter_map(|t| later.push(frame(&format, t)).unwrap()).collect();
     got.extend(later.flush().unwrap());
     // From the first whose window is inside.

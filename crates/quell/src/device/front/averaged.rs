@@ -104,14 +104,15 @@ mod tests {
 
     const SIZE: (usize, usize) = (75, 46);
 
-    /// Frames of a picture that moves by two columns and one row, and in which something else happens.
+    /// Frames of a picture that moves by two columns and one row and becomes darker, and in which something else happens.
     fn clip(count: usize, sigma: f64) -> Vec<Plane> {
         let (w, h) = SIZE;
         let frame = |t: usize| {
             let value = |i: usize| {
                 let (x, y) = (i % w + 2 * t, i / w + t);
                 let own = if i % w > 55 && i / w < 14 { 40.0 * (t % 3) as f32 } else { 0.0 };
-                own + 110.0 + 60.0 * (x as f32 / 4.0).sin() * (y as f32 / 5.0).cos()
+                let fade = 1.0 - 0.08 * t as f32;
+                own + fade * (110.0 + 60.0 * (x as f32 / 4.0).sin() * (y as f32 / 5.0).cos())
             };
             let plane = Plane::from_vec(w, h, (0..w * h).map(value).collect()).unwrap();
             let clean = Picture::new(vec![plane], 255.0).unwrap();

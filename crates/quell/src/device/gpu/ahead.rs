@@ -1,85 +1,137 @@
 //! Frames that depend on each other, the same for every method: each is filtered as soon as its window is there, and its
 //! result comes to the host while the next ones are worked on.
 
+use std::sync::Arc;
+
 use super::clock::{Clock, Times, measure};
+use super::device::stopped;
 use super::transfer::{Transfer, one_format};
 use super::{Gpu, GpuResult, Runtime, Stop};
+use crate::device::ring::Ring;
 use crate::device::sequence::nothing_left;
 use crate::device::{Input, SampleFormat, SamplesMut, Sequence};
+use crate::method::Window;
 use crate::{Control, Error, Result};
 
-/// What tells the samples and results of a video on a device.
-pub(super) trait Windowed<R: Runtime>: Sequence {
-    /// The number of the next frame, and whether all of its window is there.
-    fn turn(&self) -> Option<(usize, bool)>;
-    /// It is the turn of the one after it.
-    fn advance(&mut self);
+/// A video on a device.
+pub(super) struct Video<R: Runtime, F> {
+    pub(super) runtime: Arc<R>,
+    /// Of the samples.
+    pub(super) window: Window,
+    /// What integers are clipped to.
+    pub(super) white: f32,
+    pub(super) frames: Ring<F>,
+    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
+    to: Option<SampleFormat>,
+}
+
+impl<R: Runtime, F> Video<R, F> {
+    /// Without frames yet. `spare` is memory of some that nobody needs any more.
+    pub(super) fn new(
+        runtime: &Arc<R>,
+        window: Window,
+        white: f32,
+        (past, future): (usize, usize),
+        spare: &mut Vec<F>,
+    ) -> Self {
+        let mut frames = Ring::new(past, future);
+        frames.give(spare.drain(..));
+        Self { runtime: runtime.clone(), window, white, frames, to: None }
+    }
+
+    /// Samples of a plane.
+    pub(super) fn pixels(&self) -> usize {
+        self.window.width * self.window.height
+    }
+
+    /// Ends it: whatever is still queued reads its memory. False if the device is lost.
+    pub(super) fn end(&mut self, transfer: &mut Transfer<R>, spare: &mut Vec<F>) -> bool {
+        let done = self.runtime.finish(&transfer.queue).is_ok();
+        if done {
+            transfer.forget();
+            spare.extend(self.frames.drain());
+        }
+        done
+    }
+}
+
+/// What a method does to the frames of a [`Video`]; that makes it a [`Sequence`].
+pub(super) trait Windowed: Send {
+    type Runtime: Runtime;
+    /// A frame in device memory.
+    type Frame;
+
+    fn video(&mut self) -> &mut Video<Self::Runtime, Self::Frame>;
+    /// The way of its samples.
+    fn transfer(&mut self) -> &mut Transfer<Self::Runtime>;
+
+    /// Sends a frame to the device, where it becomes the last one.
+    fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop>;
+    /// Takes the samples of the last frame once more.
+    fn arrive_again(&mut self, clock: &mut Clock<Self::Runtime>) -> GpuResult<()>;
     /// Filters a frame into the buffer of the result, as samples of this type.
     fn filter(
         &mut self,
         at: usize,
         to: SampleFormat,
-        clock: &mut Clock<R>,
+        clock: &mut Clock<Self::Runtime>,
         control: &Control,
     ) -> Result<(), Stop>;
-    /// Takes the samples of the last frame once more.
-    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()>;
 
-    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
-    fn wanted(&mut self) -> &mut Option<SampleFormat>;
-    /// The way of samples, with the runtime that drives it.
-    fn transfer(&mut self) -> (&R, &mut Transfer<R>);
-    fn queue(&self) -> &R::Queue;
-    /// Samples of a result.
-    fn samples(&self) -> usize;
-    /// What integers are clipped to.
-    fn white(&self) -> f32;
     fn device_bytes(&self) -> usize;
 }
 
+impl<W: Windowed> Sequence for W {
+    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
+        self.video().window.check_input(frame)?;
+        control.check()?;
+        let done = self.send(frame).and_then(|()| go_ahead(self, control));
+        done.map_err(|stop| stopped(&*self.video().runtime, stop))
+    }
+
+    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
+        self.video().window.check_output(to)?;
+        control.check()?;
+        next(self, to, control).map_err(|stop| stopped(&*self.video().runtime, stop))
+    }
+}
+
 /// Filters the next frame, and calls its result.
-fn start<R: Runtime>(
-    all: &mut dyn Windowed<R>,
-    at: usize,
-    to: SampleFormat,
-    control: &Control,
-) -> Result<(), Stop> {
+fn start<W: Windowed>(all: &mut W, at: usize, to: SampleFormat, control: &Control) -> Result<(), Stop> {
     all.filter(at, to, &mut Clock::off(), control)?;
-    let bytes = all.samples() * to.bytes();
-    let (runtime, transfer) = all.transfer();
-    transfer.call(runtime, bytes, to)?;
-    all.advance();
+    let video = all.video();
+    let (runtime, bytes) = (video.runtime.clone(), video.window.results * video.pixels() * to.bytes());
+    all.transfer().call(&runtime, bytes, to)?;
+    all.video().frames.advance();
     Ok(())
 }
 
 /// Filters what can be filtered already.
-pub(super) fn go_ahead<R: Runtime>(all: &mut dyn Windowed<R>, control: &Control) -> Result<(), Stop> {
-    while let (Some(to), Some((at, true))) = (*all.wanted(), all.turn()) {
+fn go_ahead<W: Windowed>(all: &mut W, control: &Control) -> Result<(), Stop> {
+    while let Video { to: Some(to), frames, .. } = all.video()
+        && let (Some(at), true) = (frames.next(), frames.ready())
+    {
+        let to = *to;
         start(all, at, to, control)?;
     }
     Ok(())
 }
 
 /// The oldest frame that has not come out.
-pub(super) fn pull<R: Runtime>(
-    all: &mut dyn Windowed<R>,
-    to: &mut [SamplesMut<'_>],
-    control: &Control,
-) -> Result<(), Stop> {
+fn next<W: Windowed>(all: &mut W, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
     let format = one_format(to.iter().map(SamplesMut::format));
-    match (all.transfer().1.called(), all.turn()) {
+    match (all.transfer().called(), all.video().frames.next()) {
         (Some(called), _) if called != format => {
             return Err(Error::Shape("the results of a video must be of one type".into()).into());
         }
         (Some(_), _) => {}
         (None, None) => return Err(nothing_left().into()),
-        (None, Some((at, _))) => start(all, at, format, control)?,
+        (None, Some(at)) => start(all, at, format, control)?,
     }
-    *all.wanted() = Some(format);
+    all.video().to = Some(format);
     go_ahead(all, control)?;
-    let white = all.white();
-    let (runtime, transfer) = all.transfer();
-    Ok(transfer.fetch(runtime, to, white)?)
+    let (runtime, white) = (all.video().runtime.clone(), all.video().white);
+    Ok(all.transfer().fetch(&runtime, to, white)?)
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -87,7 +139,7 @@ impl<R: Runtime> Gpu<R> {
     /// arrives, and one is filtered.
     pub(super) fn repeated(
         &self,
-        all: &mut dyn Windowed<R>,
+        all: &mut impl Windowed<Runtime = R>,
         frames: &[Input<'_>],
         future: usize,
         repeat: usize,
@@ -99,10 +151,10 @@ impl<R: Runtime> Gpu<R> {
         frames.iter().try_for_each(|frame| all.push(frame, &control))?;
         let format = last.planes.first().map_or(SampleFormat::F32, |s| s.format());
         let times = measure(repeat, |grain| {
-            let mut clock = Clock::start(&*self.runtime, all.queue(), grain)?;
+            let mut clock = Clock::start(&*self.runtime, &all.transfer().queue, grain)?;
             all.arrive_again(&mut clock)?;
             all.filter(at, format, &mut clock, &control)?;
-            self.runtime.finish(all.queue())?;
+            self.runtime.finish(&all.transfer().queue)?;
             Ok(clock.read(&*self.runtime)?)
         });
         let mut times = times.map_err(|e: Stop| self.stopped(e))?;

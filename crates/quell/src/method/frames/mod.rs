@@ -12,6 +12,12 @@ use crate::{Error, Result};
 /// What a pixel of motion must gain at every pixel of a block, in deviations of the noise.
 const STEP_COST: f64 = 0.01;
 
+/// What a change of brightness must be more than, in deviations of what noise alone makes of it.
+const FAINT: f64 = 3.0;
+
+/// How different a block may be that has become brighter, but for that, in units of what noise alone makes of it.
+const ALIKE: f64 = 2.0;
+
 /// How far blocks may move between frames.
 pub(super) const MOTION: usize = 16;
 
@@ -94,10 +100,15 @@ impl Frames {
 ///              cost = step_cost (|dy| + |dx|) + sum of |h_t'(p + s) - h(p)| over B
 ///     motion   of the steps s up to 3 pixels either way from that one the least in the same sense,
 ///              cost = step_cost (|dy| + |dx|) + sum of |q_t'(p + s) - q(p)| over B; no motion if `coarse` is 0
-///     e        = mean over 9 x 9 pixels of (u_t'(p + s(p)) - u(p))^2
+///     b        = how much brighter a block has become: with m_0 the mean of (q_t'(p + s) - q(p)) / quanta over B, and in
+///              the other planes m_c that of z_t'(p + s) - z(p), b_c = m_c max(0, 1 - faint / m_c^2); all of them 0 if b_0
+///              is, or the sum of |q_t'(p + s) - q(p) - floor(quanta m_0 + 1/2)| over B is more than `alike`
+///     e        = mean over 9 x 9 pixels of (u_t'(p + s(p)) - b_0(p) - u(p))^2
 ///     w_t'     = 1 / (1 + slope max(0, e - noise))^2
-/// n = 1 + sum w_t';  z becomes (z + sum w_t' z_t'(p + s)) / n        in every plane
+/// n = 1 + sum w_t';  z_c becomes (z_c + sum w_t' (z_c,t'(p + s) - b_c)) / n        in every plane
 /// ```
+///
+/// Without b, frames of a fade would be too different to count, or would be counted and make the picture darker.
 ///
 /// An average has n^2 / (1 + sum w_t'^2) times less noise variance: that is what [`Frames::Counted`] is told.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -112,6 +123,12 @@ pub struct Averaging {
     pub noise: f32,
     /// From what is above it to weights.
     pub slope: f32,
+    /// From a sum of whole numbers over a block and what is around it to the mean of the samples.
+    pub mean: f32,
+    /// The square of a change of that mean that may be noise alone.
+    pub faint: f32,
+    /// Most that the sum of differences may be, but for that change, of a block that has become brighter.
+    pub alike: i32,
 }
 
 impl Averaging {
@@ -128,6 +145,17 @@ impl Averaging {
     /// The box in which frames are compared.
     pub const BOX: Square = Square { cell: 1, margin: 4 };
 
+    /// How much of a change of the mean of a block counts: nothing of what noise alone could have made.
+    pub(crate) fn change(&self, mean: f32) -> f32 {
+        mean * (1.0 - self.faint / (mean * mean)).max(0.0)
+    }
+
+    /// The mean of a difference over a block and what is around it, in whole numbers.
+    pub(crate) fn rounded(difference: i32) -> i32 {
+        let pixels = (Self::BLOCK + 2 * Self::AROUND).pow(2) as i32;
+        (difference + pixels / 2).div_euclid(pixels)
+    }
+
     /// Most pixels that a block may have moved, either way.
     pub fn reach(&self) -> usize {
         if self.coarse == 0 { 0 } else { Self::SCALE * self.coarse + Self::FINE }
@@ -143,6 +171,8 @@ impl Averaging {
     pub(crate) fn new(motion: usize, threshold: f32, white: f32, variance: f64) -> Self {
         let quanta = 4.0 * 255.0 / f64::from(white);
         let pixels = (Self::BLOCK + 2 * Self::AROUND).pow(2) as f64;
+        // What noise alone makes of the difference of two means.
+        let apart = (2.0 / std::f64::consts::PI * 2.0 / 9.0 * variance).sqrt();
         Self {
             coarse: motion / Self::SCALE,
             step_cost: (STEP_COST * variance.sqrt() * quanta * pixels).round().clamp(1.0, 1e6) as i32,
@@ -150,6 +180,9 @@ impl Averaging {
             // Both frames have a ninth of the noise.
             noise: (2.0 / 9.0 * variance) as f32,
             slope: (1.0 / (variance * f64::from(threshold))) as f32,
+            mean: (1.0 / (quanta * pixels)) as f32,
+            faint: (FAINT * FAINT * 2.0 * variance / pixels) as f32,
+            alike: (ALIKE * apart * quanta * pixels).round().min(1e9) as i32,
         }
     }
 }

@@ -56,7 +56,7 @@ pub(in crate::device) fn average(
     let here = frame.compared.as_ref()?;
     let other = |f: &&'_ Frame| {
         let there = f.compared.as_ref()?;
-        Some(Motion::search(level, averaging, &here.whole, &there.whole))
+        Some(Motion::search(level, averaging, (&frame.z, &here.whole), (&f.z, &there.whole)))
     };
     let motion = others.iter().map(other).collect::<Option<Vec<Motion>>>()?;
     if motion.is_empty() {
@@ -149,6 +149,7 @@ impl Kernel for AverageBand<'_, '_> {
                     let (a, b) = (&here.means.data()[at..at + 8], &there.means.data()[from..from + 8]);
                     // SAFETY: there are 8 of each.
                     let d = unsafe { S::sub(S::load(b.as_ptr()), S::load(a.as_ptr())) };
+                    let d = S::sub(d, S::splat(motion.brighter(part.row(row), part.column(x))[0]));
                     S::mul(d, d)
                 },
                 &mut apart,
@@ -159,6 +160,7 @@ impl Kernel for AverageBand<'_, '_> {
                     let at = layout.index(self.band.first + y, part.column(x));
                     let from = moved(self.band.first + y, part.column(x), at);
                     let to = part.to(y, x);
+                    let brighter = motion.brighter(self.band.first + y, part.column(x));
                     let apart = &apart[y * part.wide + x..][..8];
                     // SAFETY: every slice has 8 samples.
                     unsafe {
@@ -177,7 +179,7 @@ impl Kernel for AverageBand<'_, '_> {
                                 S::store(count, S::div(S::mul(n, n), sum));
                             }
                         }
-                        for c in 0..channels {
+                        for (c, &brighter) in brighter.iter().enumerate() {
                             let sum = self.band.planes[c][to..to + 8].as_mut_ptr();
                             let before = if i == 0 {
                                 S::load(self.frame.z[c].data()[at..at + 8].as_ptr())
@@ -185,6 +187,7 @@ impl Kernel for AverageBand<'_, '_> {
                                 S::load(sum)
                             };
                             let z = S::load(other.z[c].data()[from..from + 8].as_ptr());
+                            let z = S::sub(z, S::splat(brighter));
                             let total = S::fma(weight, z, before);
                             S::store(sum, if last { S::div(total, n) } else { total });
                         }

@@ -7,12 +7,8 @@ use crate::device::cpu::Level;
 use crate::device::cpu::simd::{Kernel, Simd, dispatch};
 use crate::method::Averaging;
 
-/// Side of a cell: what neighbouring blocks have in common of differences is made of these. A cell's sum fits 16 bits.
-const CELL: usize = 8;
 /// Rows of blocks that are searched at once.
 const ROWS: usize = 4;
-/// Cells along a block and what is around it.
-const CELLS: usize = (Averaging::BLOCK + 2 * Averaging::AROUND) / CELL;
 
 /// What motion is looked for on: means of luma in whole numbers, going on beyond the borders.
 pub(in crate::device) struct Whole {
@@ -62,6 +58,11 @@ impl Whole {
         &self.data[at(y) * self.stride + at(x)..]
     }
 
+    /// From where a block and what is around it begins on, when it has moved.
+    fn block(&self, (by, bx): (usize, usize), (dy, dx): (i32, i32)) -> &[u16] {
+        self.at(corner(by) + dy as isize, corner(bx) + dx as isize)
+    }
+
     /// The sums from a row and a column of them on.
     fn sum_at(&self, y: isize, x: isize) -> &[u16] {
         let at = |i: isize| (i + (self.margin / Averaging::SCALE) as isize) as usize;
@@ -77,26 +78,50 @@ impl Whole {
 pub(in crate::device) struct Motion {
     columns: usize,
     steps: Vec<(i32, i32)>,
+    /// How much brighter blocks have become, in every plane.
+    brighter: Vec<f32>,
+    channels: usize,
 }
 
 impl Motion {
+    /// From one frame to another, each with its planes and what it is compared on.
     pub(in crate::device) fn search(
         level: Level,
         averaging: &Averaging,
-        here: &Whole,
-        there: &Whole,
+        (z, here): (&[Padded], &Whole),
+        (other, there): (&[Padded], &Whole),
     ) -> Self {
-        let (rows, columns) = here.blocks;
+        let ((rows, columns), channels) = (here.blocks, z.len());
         let mut steps = vec![(0, 0); rows * columns];
-        if averaging.coarse == 0 {
-            return Self { columns, steps };
-        }
-        let bands = steps.par_chunks_mut(ROWS * columns).enumerate();
-        bands.for_each(|(i, steps)| {
+        let mut brighter = vec![0.0; rows * columns * channels];
+        let of_bands = brighter.par_chunks_mut(ROWS * columns * channels);
+        let bands = steps.par_chunks_mut(ROWS * columns).zip(of_bands);
+        bands.enumerate().for_each(|(i, (steps, brighter))| {
             let first = i * ROWS;
-            dispatch(level, Search { averaging, here, there, first, columns, steps });
+            if averaging.coarse > 0 {
+                dispatch(level, Search { averaging, here, there, first, columns, steps: &mut *steps });
+            }
+            for (i, (step, to)) in steps.iter().zip(brighter.chunks_exact_mut(channels)).enumerate() {
+                let block = (first + i / columns, i % columns);
+                let difference = difference(here, there, block, *step);
+                let brighter = averaging.change(difference as f32 * averaging.mean);
+                let without = Averaging::rounded(difference);
+                // Mostly nothing has changed.
+                if brighter != 0.0 && apart(here, there, block, *step, without) <= averaging.alike {
+                    to[0] = brighter;
+                    for (to, (a, b)) in to.iter_mut().zip(z.iter().zip(other)).skip(1) {
+                        *to = averaging.change(mean_change(a, b, block, *step));
+                    }
+                }
+            }
         });
-        Self { columns, steps }
+        Self { columns, steps, brighter, channels }
+    }
+
+    /// How much brighter the block of this pixel has become, in every plane.
+    pub(in crate::device) fn brighter(&self, y: usize, x: usize) -> &[f32] {
+        let block = y / Averaging::BLOCK * self.columns + x / Averaging::BLOCK;
+        &self.brighter[block * self.channels..][..self.channels]
     }
 
     /// Rows and columns that the block of this pixel has moved.
@@ -131,74 +156,95 @@ impl Search<'_> {
     #[inline(always)]
     fn search(self) {
         let Self { averaging, here, there, first, columns, steps } = self;
-        let cost = |dy: i32, dx: i32| averaging.step_cost * (dy.abs() + dx.abs());
         for (i, step) in steps.iter_mut().enumerate() {
-            *step = coarse(averaging, here, there, (first + i / columns, i % columns));
-        }
-        let mut starts = steps.to_vec();
-        starts.sort_unstable();
-        starts.dedup();
-        let per = Averaging::BLOCK / CELL;
-        let rows = steps.len() / columns;
-        let [tall, wide] = [rows, columns].map(|n| per * n + CELLS - per);
-        let top = (first * Averaging::BLOCK) as isize - Averaging::AROUND as isize;
-        let mut cells = vec![0u16; tall * wide];
-        let mut least = vec![i32::MAX; steps.len()];
-        let from = steps.to_vec();
-        let fine = Averaging::FINE as i32;
-        // Blocks that begin at the same step share their cells.
-        for (y, x) in starts {
-            let blocks: Vec<usize> = (0..from.len()).filter(|&i| from[i] == (y, x)).collect();
-            let mut wanted = vec![false; cells.len()];
-            for i in &blocks {
-                let (by, bx) = (i / columns * per, i % columns * per);
-                (by..by + CELLS).for_each(|row| wanted[row * wide + bx..][..CELLS].fill(true));
-            }
-            let wanted: Vec<usize> = (0..cells.len()).filter(|&i| wanted[i]).collect();
-            for (dy, dx) in (y - fine..=y + fine).flat_map(|dy| (x - fine..=x + fine).map(move |dx| (dy, dx)))
-            {
-                for &i in &wanted {
-                    let row = top + (i / wide * CELL) as isize;
-                    let column = (i % wide * CELL) as isize - Averaging::AROUND as isize;
-                    let (a, b) = (here.at(row, column), there.at(row + dy as isize, column + dx as isize));
-                    cells[i] = cell(a, b, here.stride);
-                }
-                for &i in &blocks {
-                    let (by, bx) = (i / columns * per, i % columns * per);
-                    let row = |y: usize| &cells[(by + y) * wide + bx..][..CELLS];
-                    let sum = (0..CELLS).flat_map(row).map(|&c| i32::from(c)).sum::<i32>();
-                    if cost(dy, dx) + sum < least[i] {
-                        (steps[i], least[i]) = ((dy, dx), cost(dy, dx) + sum);
-                    }
-                }
-            }
+            let block = (first + i / columns, i % columns);
+            *step = fine(averaging, here, there, block, coarse(averaging, here, there, block));
         }
     }
 }
 
-/// The sum of differences of a cell.
+/// A block and what is around it.
+const SIDE: usize = Averaging::BLOCK + 2 * Averaging::AROUND;
+
+/// Where that begins.
+fn corner(block: usize) -> isize {
+    (block * Averaging::BLOCK) as isize - Averaging::AROUND as isize
+}
+
+/// How much a block that has moved, with what is around it, has more of in the other frame.
+fn difference(here: &Whole, there: &Whole, block: (usize, usize), step: (i32, i32)) -> i32 {
+    let (a, b) = (here.block(block, (0, 0)), there.block(block, step));
+    let sum = |q: &[u16]| q[..SIDE].iter().map(|&v| i32::from(v)).sum::<i32>();
+    (0..SIDE).map(|row| sum(&b[row * here.stride..]) - sum(&a[row * here.stride..])).sum()
+}
+
+/// How different it is, but for a change of all by `without`.
+fn apart(here: &Whole, there: &Whole, block: (usize, usize), step: (i32, i32), without: i32) -> i32 {
+    let (a, b) = (here.block(block, (0, 0)), there.block(block, step));
+    let row = |row: usize| {
+        let (a, b) = (&a[row * here.stride..][..SIDE], &b[row * here.stride..][..SIDE]);
+        a.iter().zip(b).map(|(&a, &b)| (i32::from(b) - i32::from(a) - without).abs()).sum::<i32>()
+    };
+    (0..SIDE).map(row).sum()
+}
+
+/// The same of samples, on average.
+fn mean_change(here: &Padded, there: &Padded, (by, bx): (usize, usize), (dy, dx): (i32, i32)) -> f32 {
+    let (width, height) = (here.layout.width as isize, here.layout.height as isize);
+    let sum = |plane: &Padded, dy: i32, dx: i32| -> f32 {
+        let (y, x) = (corner(by) + dy as isize, corner(bx) + dx as isize);
+        let row = |i: usize| {
+            let row = plane.row((y + i as isize).clamp(0, height - 1) as usize);
+            (0..SIDE).map(|j| row[(x + j as isize).clamp(0, width - 1) as usize]).sum::<f32>()
+        };
+        (0..SIDE).map(row).sum()
+    };
+    (sum(there, dy, dx) - sum(here, 0, 0)) / (SIDE * SIDE) as f32
+}
+
+/// The best of the steps near another one.
 #[inline(always)]
-fn cell(here: &[u16], there: &[u16], stride: usize) -> u16 {
-    let mut sums = [0u16; CELL];
-    for y in 0..CELL {
-        let (a, b) = (&here[y * stride..][..CELL], &there[y * stride..][..CELL]);
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a.abs_diff(*b);
+fn fine(
+    averaging: &Averaging,
+    here: &Whole,
+    there: &Whole,
+    block: (usize, usize),
+    (y, x): (i32, i32),
+) -> (i32, i32) {
+    // Columns are summed up in 16 bits.
+    const { assert!(SIDE as i32 * Averaging::MOST <= u16::MAX as i32) };
+    let reach = Averaging::FINE as i32;
+    let a = here.block(block, (0, 0));
+    let mut best = (i32::MAX, (y, x));
+    for dy in y - reach..=y + reach {
+        for dx in x - reach..=x + reach {
+            let b = there.block(block, (dy, dx));
+            let mut sums = [0u16; SIDE];
+            for row in 0..SIDE {
+                let (a, b) = (&a[row * here.stride..][..SIDE], &b[row * here.stride..][..SIDE]);
+                for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                    *sum += a.abs_diff(*b);
+                }
+            }
+            let apart: u32 = sums.iter().map(|&sum| u32::from(sum)).sum();
+            let cost = averaging.step_cost * (dy.abs() + dx.abs()) + apart as i32;
+            if cost < best.0 {
+                best = (cost, (dy, dx));
+            }
         }
     }
-    sums.iter().sum()
+    best.1
 }
 
 /// The best of the coarse steps of a block.
 #[inline(always)]
 fn coarse(averaging: &Averaging, here: &Whole, there: &Whole, (by, bx): (usize, usize)) -> (i32, i32) {
-    const SIDE: usize = (Averaging::BLOCK + 2 * Averaging::AROUND) / Averaging::SCALE;
+    const SIDE: usize = self::SIDE / Averaging::SCALE;
     let (reach, scale) = (averaging.coarse as isize, Averaging::SCALE as isize);
-    let corner = |b: usize| ((b * Averaging::BLOCK) as isize - Averaging::AROUND as isize) / scale;
     let mut best = (i32::MAX, (0, 0));
     for dy in -reach..=reach {
         for dx in -reach..=reach {
-            let (y, x) = (corner(by), corner(bx));
+            let (y, x) = (corner(by) / scale, corner(bx) / scale);
             let (a, b) = (here.sum_at(y, x), there.sum_at(y + dy, x + dx));
             let mut sums = [0u32; SIDE];
             for row in 0..SIDE {

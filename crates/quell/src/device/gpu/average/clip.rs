@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::{Averager, ITEMS, blocks, channels, program};
-use crate::device::gpu::ahead::{self, Windowed};
+use super::{Averager, ITEMS, channels, frame_bytes, motion_bytes, program};
+use crate::device::gpu::ahead::{Video, Windowed};
 use crate::device::gpu::bm3d::kernels::Kind;
 use crate::device::gpu::bm3d::pass::{Front, Steps};
 use crate::device::gpu::bm3d::program::Format;
@@ -16,8 +16,7 @@ use crate::device::gpu::library::Loaded;
 use crate::device::gpu::sizes::{PictureRun, Sizes};
 use crate::device::gpu::transfer::{Transfer, one_format};
 use crate::device::gpu::{Arg, Gpu, GpuResult, Limits, Runtime, Shape, Stop, buffer, int};
-use crate::device::ring::Ring;
-use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::device::{Input, SampleFormat, Samples};
 use crate::method::frames::Window as Around;
 use crate::method::{Plan, Window};
 use crate::{Control, Result};
@@ -32,7 +31,7 @@ pub(crate) struct Memory<R: Runtime> {
 }
 
 /// Channels as floats without gaps, and behind them means of the first.
-struct Frame<R: Runtime> {
+pub(crate) struct Frame<R: Runtime> {
     planes: Growing<R::Buffer>,
     /// They are precise enough as halves.
     halves: bool,
@@ -44,30 +43,26 @@ pub(crate) struct Clip<R: Runtime> {
     around: Around,
     sizes: Sizes,
     front: Front,
-    /// Of the samples.
-    window: Window,
     channels: usize,
     /// Both are there until this is dropped.
     memory: Option<Memory<R>>,
     slot: Option<Taken<R>>,
-    frames: Ring<Frame<R>>,
+    video: Video<R, Frame<R>>,
     /// The type of the last frame's samples.
     format: SampleFormat,
-    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
-    to: Option<SampleFormat>,
 }
 
 /// Whether the frames of a window have room beside what a picture takes.
 pub(crate) fn fits(plan: &Plan, around: &Around, limits: &Limits) -> bool {
     let Window { width, height, .. } = plan.window();
-    let planes = (plan.work().window().planes + 1) * (around.past + 1 + around.future);
-    (4 * planes * width * height) as u64 <= limits.memory_bytes / 4
+    let frame = frame_bytes(&around.averaging, plan.work().window().planes, (width, height));
+    ((around.past + 1 + around.future) * frame) as u64 <= limits.memory_bytes / 4
 }
 
 impl<R: Runtime> Clip<R> {
     /// Of a plan whose work is BM3D or context ridge, at one size, and of whose front nothing is left but colours.
     pub(crate) fn new(gpu: &Gpu<R>, plan: &Plan, around: &Around) -> Result<Self> {
-        let (front, window) = (plan.front().into(), plan.window());
+        let front = Front::from(plan.front());
         let sizes = Sizes::new(&plan.counted())?;
         let make = || -> GpuResult<(Memory<R>, Taken<R>)> {
             let runtime = &*gpu.runtime;
@@ -78,35 +73,37 @@ impl<R: Runtime> Clip<R> {
             Ok((gpu.clips.take().map_or_else(new, Ok)?, gpu.bm3d.slots.take_another(runtime)?))
         };
         let (mut memory, slot) = make().map_err(|e| gpu.error(e))?;
-        let mut frames = Ring::new(around.past, around.future);
-        frames.give(memory.spare.drain(..));
+        let times = (around.past, around.future);
+        let video = Video::new(&gpu.runtime, plan.window(), front.white, times, &mut memory.spare);
         Ok(Self {
             gpu: gpu.clone(),
             around: around.clone(),
             sizes,
             front,
-            window,
             channels: plan.work().window().planes,
             memory: Some(memory),
             slot: Some(slot),
-            frames,
+            video,
             format: SampleFormat::F32,
-            to: None,
         })
     }
 
-    fn pixels(&self) -> usize {
-        self.window.width * self.window.height
+    fn size(&self) -> (usize, usize) {
+        (self.video.window.width, self.video.window.height)
     }
 
     fn memory(&self) -> &Memory<R> {
         self.memory.as_ref().unwrap_or_else(|| unreachable!("there until dropped"))
     }
 
+    fn queue(&self) -> &R::Queue {
+        &self.memory().transfer.queue
+    }
+
     /// The last frame has come: its samples become channels.
     fn arrive(&self, clock: &mut Clock<R>) -> GpuResult<()> {
-        let (runtime, memory, pixels) = (&*self.gpu.runtime, self.memory(), self.pixels());
-        let Some(frame) = self.frames.last() else { return Ok(()) };
+        let (runtime, memory, pixels) = (&*self.gpu.runtime, self.memory(), self.video.pixels());
+        let Some(frame) = self.video.frames.last() else { return Ok(()) };
         clock.lap(runtime, self.queue(), UPLOAD)?;
         let program = channels(self.format, self.channels, self.front.color);
         let loaded = self.gpu.library.get(runtime, program, 0, None)?;
@@ -118,7 +115,7 @@ impl<R: Runtime> Clip<R> {
         ];
         let shape = Shape { grid: [pixels.div_ceil(ITEMS), 1], items: ITEMS, local: 0 };
         runtime.launch(self.queue(), loaded.kernel("frames_channels")?, shape, &args)?;
-        let (averaging, size) = (&self.around.averaging, (self.window.width, self.window.height));
+        let (averaging, size) = (&self.around.averaging, self.size());
         let loaded = &*self.average()?;
         Averager { runtime, queue: self.queue(), loaded, averaging, size }.means(&frame.planes)?;
         clock.lap(runtime, self.queue(), "ingest")
@@ -132,45 +129,38 @@ impl<R: Runtime> Clip<R> {
 
     /// The frames around one that are there, and itself.
     fn window_of(&self, at: usize) -> impl Iterator<Item = &Frame<R>> {
-        self.frames.window(at).filter_map(|t| self.frames.get(t))
+        self.video.frames.window(at).filter_map(|t| self.video.frames.get(t))
+    }
+}
+
+impl<R: Runtime> Windowed for Clip<R> {
+    type Runtime = R;
+    type Frame = Frame<R>;
+
+    fn video(&mut self) -> &mut Video<R, Frame<R>> {
+        &mut self.video
     }
 
-    fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
+    fn transfer(&mut self) -> &mut Transfer<R> {
+        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
+        &mut memory.transfer
+    }
+
+    fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
         self.format = one_format(frame.planes.iter().map(Samples::format));
         let format = Format::from(self.format);
-        let halves = samples_source(frame.planes, format, self.window.width, self.front).halves;
-        let bytes = 4 * (self.channels + 1) * self.pixels();
+        let halves = samples_source(frame.planes, format, self.video.window.width, self.front).halves;
+        let bytes = frame_bytes(&self.around.averaging, self.channels, self.size());
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.transfer.send(&*self.gpu.runtime, frame.planes, &[], self.format)?;
-        let mut planes = self.frames.room().map_or_else(Growing::default, |frame| frame.planes);
+        let mut planes = self.video.frames.room().map_or_else(Growing::default, |frame| frame.planes);
         planes.get(bytes, |n| self.gpu.runtime.alloc(n))?;
-        self.frames.push(Frame { planes, halves });
-        self.arrive(&mut Clock::off())
-    }
-}
-
-impl<R: Runtime> Sequence for Clip<R> {
-    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        self.window.check_input(frame)?;
-        control.check()?;
-        let done = self.push_frame(frame).map_err(Stop::from).and_then(|()| ahead::go_ahead(self, control));
-        done.map_err(|stop| self.gpu.stopped(stop))
+        self.video.frames.push(Frame { planes, halves });
+        Ok(self.arrive(&mut Clock::off())?)
     }
 
-    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        self.window.check_output(to)?;
-        control.check()?;
-        ahead::pull(self, to, control).map_err(|stop| self.gpu.stopped(stop))
-    }
-}
-
-impl<R: Runtime> Windowed<R> for Clip<R> {
-    fn turn(&self) -> Option<(usize, bool)> {
-        self.frames.next().map(|at| (at, self.frames.ready()))
-    }
-
-    fn advance(&mut self) {
-        self.frames.advance();
+    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.arrive(clock)
     }
 
     fn filter(
@@ -187,8 +177,17 @@ impl<R: Runtime> Windowed<R> for Clip<R> {
             frames: Some(self.window_of(at).count() as f32),
             averaged: true,
         };
-        let (size, loaded) = ((self.window.width, self.window.height), self.average()?);
-        let Self { gpu, around, sizes, frames, memory: Some(memory), slot: Some(slot), .. } = self else {
+        let (size, loaded) = (self.size(), self.average()?);
+        let Self {
+            gpu,
+            around,
+            sizes,
+            video: Video { frames, .. },
+            memory: Some(memory),
+            slot: Some(slot),
+            ..
+        } = self
+        else {
             return Ok(());
         };
         let Some(here) = frames.get(at) else { return Ok(()) };
@@ -196,7 +195,7 @@ impl<R: Runtime> Windowed<R> for Clip<R> {
         let others: Vec<_> = others.map(|frame| &frame.planes).collect();
         let runtime = &*gpu.runtime;
         let kernels = &gpu.sizes_kernels(sizes, &kind)?;
-        memory.motion.get(8 * blocks(size), |n| runtime.alloc(n))?;
+        memory.motion.get(motion_bytes(self.channels, size), |n| runtime.alloc(n))?;
         let queue = &memory.transfer.queue;
         let mut run =
             PictureRun { runtime, kernels, sizes, slot: &mut *slot, queue: Some(queue), front: self.front };
@@ -216,34 +215,9 @@ impl<R: Runtime> Windowed<R> for Clip<R> {
         Ok(())
     }
 
-    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        self.arrive(clock)
-    }
-
-    fn wanted(&mut self) -> &mut Option<SampleFormat> {
-        &mut self.to
-    }
-
-    fn transfer(&mut self) -> (&R, &mut Transfer<R>) {
-        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        (&self.gpu.runtime, &mut memory.transfer)
-    }
-
-    fn queue(&self) -> &R::Queue {
-        &self.memory().transfer.queue
-    }
-
-    fn samples(&self) -> usize {
-        self.window.results * self.pixels()
-    }
-
-    fn white(&self) -> f32 {
-        self.front.white
-    }
-
     fn device_bytes(&self) -> usize {
         let memory = self.memory();
-        let frames: usize = self.frames.iter().map(|frame| frame.planes.bytes()).sum();
+        let frames: usize = self.video.frames.iter().map(|frame| frame.planes.bytes()).sum();
         let slot = self.slot.as_ref().map_or(0, |slot| slot.bytes());
         memory.transfer.bytes() + memory.motion.bytes() + frames + slot
     }
@@ -251,11 +225,8 @@ impl<R: Runtime> Windowed<R> for Clip<R> {
 
 impl<R: Runtime> Drop for Clip<R> {
     fn drop(&mut self) {
-        // Whatever is still queued reads memory of this.
         let (Some(mut memory), Some(slot)) = (self.memory.take(), self.slot.take()) else { return };
-        if self.gpu.runtime.finish(&memory.transfer.queue).is_ok() {
-            memory.transfer.forget();
-            memory.spare.extend(self.frames.drain());
+        if self.video.end(&mut memory.transfer, &mut memory.spare) {
             self.gpu.clips.give(memory);
         } else {
             slot.discard();

@@ -28,7 +28,7 @@ const ITEMS: usize = 256;
 
 /// Means of luma, the motion of blocks, sums. `effective`: what is counted is what is left of the noise.
 pub(super) fn program(averaging: &Averaging, channels: usize, effective: bool) -> Program {
-    let kernels = vec!["frames_means", "frames_motion", "frames_average", "frames_alone"];
+    let kernels = vec!["frames_means", "frames_squares", "frames_motion", "frames_average", "frames_alone"];
     let sources = vec![PRELUDE, AVERAGE];
     let mut p = Program { name: "frames-average", sources, defines: Vec::new(), kernels };
     p.define("BLOCK", Averaging::BLOCK);
@@ -60,9 +60,24 @@ fn channels(from: SampleFormat, count: usize, color: Option<ColorMode>) -> Progr
     p
 }
 
-/// Blocks of a picture, each with a motion of two integers.
-pub(super) fn blocks((width, height): (usize, usize)) -> usize {
-    width.div_ceil(Averaging::BLOCK) * height.div_ceil(Averaging::BLOCK)
+/// Bytes of what has become of the blocks of a picture: two integers, and a float for every channel.
+pub(super) fn motion_bytes(channels: usize, (width, height): (usize, usize)) -> usize {
+    4 * (2 + channels) * width.div_ceil(Averaging::BLOCK) * height.div_ceil(Averaging::BLOCK)
+}
+
+/// Bytes of a frame of so many channels: its planes, and behind them means of luma, whole numbers, and sums of these.
+pub(super) fn frame_bytes(averaging: &Averaging, channels: usize, size: (usize, usize)) -> usize {
+    let pixels = size.0 * size.1;
+    4 * ((channels + 1) * pixels + pixels.div_ceil(2) + squares(averaging, size))
+}
+
+/// Squares that whole numbers are summed over, with those around the picture.
+fn squares(averaging: &Averaging, (width, height): (usize, usize)) -> usize {
+    let along = |n: usize| {
+        (n.next_multiple_of(Averaging::BLOCK) + 2 * Averaging::AROUND) / Averaging::SCALE
+            + 2 * averaging.coarse
+    };
+    along(width) * along(height)
 }
 
 /// Who averages: planes are without gaps.
@@ -83,9 +98,19 @@ impl<R: Runtime> Averager<'_, R> {
         self.runtime.launch(self.queue, self.loaded.kernel(kernel)?, shape, args)
     }
 
-    /// Means of luma, behind the planes of a frame.
+    /// What a frame is compared on, behind its planes.
     pub(super) fn means(&self, frame: &Growing<R::Buffer>) -> GpuResult<()> {
-        self.launch("frames_means", TILE, &[buffer(frame)?, int(self.size.0), int(self.size.1)])
+        let args = |last| -> GpuResult<[Arg<'_, R>; 4]> {
+            Ok([buffer(frame)?, int(self.size.0), int(self.size.1), last])
+        };
+        self.launch("frames_means", TILE, &args(Arg::F32(self.averaging.quanta))?)?;
+        if self.averaging.coarse == 0 {
+            return Ok(());
+        }
+        let count = squares(self.averaging, self.size);
+        let shape = Shape { grid: [count.div_ceil(ITEMS), 1], items: ITEMS, local: 0 };
+        let kernel = self.loaded.kernel("frames_squares")?;
+        self.runtime.launch(self.queue, kernel, shape, &args(int(count))?)
     }
 
     /// The average of a frame with the others of its window, if there are any, and the number of frames behind it.
@@ -102,7 +127,8 @@ impl<R: Runtime> Averager<'_, R> {
         for (i, there) in others.iter().enumerate() {
             let mut args = vec![buffer(here)?, buffer(there)?, buffer(motion)?];
             args.extend(size());
-            args.extend([Arg::I32(averaging.step_cost), Arg::F32(averaging.quanta)]);
+            args.extend([averaging.step_cost, averaging.alike].map(Arg::I32));
+            args.extend([averaging.mean, averaging.faint].map(Arg::F32));
             self.launch("frames_motion", (side, side), &args)?;
             clock.lap(self.runtime, self.queue, "motion")?;
             let mut args = vec![buffer(here)?, buffer(there)?, buffer(motion)?, buffer(sums)?];

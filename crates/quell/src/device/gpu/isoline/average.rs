@@ -18,7 +18,7 @@ fn program<R: Runtime>(all: &Frames<R>) -> GpuResult<std::sync::Arc<Loaded<R>>> 
     all.program(("frames", [0; 4]), || average::program(&plan.averaging, plan.channels(), false))
 }
 
-/// Means of luma, behind the planes of a frame.
+/// What a frame is compared on, behind its planes.
 pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: &Growing<R::Buffer>) -> GpuResult<()> {
     averager(all, &*program(all)?).means(frame)
 }
@@ -26,14 +26,14 @@ pub(super) fn means<R: Runtime>(all: &Frames<R>, frame: &Growing<R::Buffer>) -> 
 /// Averages the frame with the others of its window; `false` if there are none.
 pub(super) fn average<R: Runtime>(all: &mut Frames<R>, clock: &mut Clock<R>) -> GpuResult<bool> {
     let at = all.at;
-    if all.frames.window(at).all(|t| t == at) {
+    if all.video.frames.window(at).all(|t| t == at) {
         return Ok(false);
     }
-    all.make_average(average::blocks((all.plan.width, all.plan.height)))?;
+    all.make_average()?;
     let loaded = program(all)?;
     let (all, memory) = (&*all, all.memory());
-    let others = all.frames.window(at).filter(|&t| t != at).filter_map(|t| all.frames.get(t));
-    let Some(here) = all.frames.get(at) else { return Ok(false) };
+    let others = all.video.frames.window(at).filter(|&t| t != at).filter_map(|t| all.video.frames.get(t));
+    let Some(here) = all.video.frames.get(at) else { return Ok(false) };
     let others: Vec<_> = others.collect();
     averager(all, &loaded).average(here, &others, &memory.motion, &memory.average, clock)?;
     Ok(true)

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shape::PoolShape;
 use super::{average, lines, program, rounds};
-use crate::device::gpu::ahead::{self, Windowed};
+use crate::device::gpu::ahead::{Video, Windowed};
+use crate::device::gpu::average::{frame_bytes, motion_bytes};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
 use crate::device::gpu::growing::Growing;
 use crate::device::gpu::library::{Library, Loaded};
 use crate::device::gpu::transfer::{Kept, Transfer, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
-use crate::device::ring::Ring;
 use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
 use crate::isoline::{Map, Plan};
 use crate::method::Planned;
@@ -60,12 +60,10 @@ pub(crate) struct Frames<R: Runtime> {
     exact: bool,
     /// As [`lines::NEAR`], which tests change.
     pub(super) near: f32,
-    /// Planes of floats, and behind them means of luma where frames are averaged.
-    pub(super) frames: Ring<Growing<R::Buffer>>,
+    /// Planes of floats, and behind them what they are compared on where frames are averaged.
+    pub(super) video: Video<R, Growing<R::Buffer>>,
     /// The frame that is being filtered.
     pub(super) at: usize,
-    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
-    to: Option<SampleFormat>,
     /// The frame that is filtered is an average.
     averaged: bool,
     /// The last frame is still as it was sent: the first pooling makes floats of it.
@@ -93,26 +91,13 @@ impl<R: Runtime> Frames<R> {
         if memory.plan.as_ref() != Some(plan) {
             (memory.programs, memory.plan) = (Mutex::default(), Some(plan.clone()));
         }
-        let (plan, mut frames) = (plan.clone(), Ring::new(plan.past, plan.future));
-        frames.give(memory.spare.drain(..));
+        let (window, times) = (Planned::window(plan), (plan.past, plan.future));
+        let video = Video::new(&runtime, window, plan.white, times, &mut memory.spare);
+        let plan = plan.clone();
         let memory = Some(memory);
         let (format, exact, near) = (SampleFormat::F32, true, lines::NEAR);
-        let (at, to, averaged, is_fresh) = (0, None, false, false);
-        Ok(Self {
-            runtime,
-            library,
-            kept,
-            plan,
-            memory,
-            format,
-            exact,
-            near,
-            frames,
-            at,
-            to,
-            averaged,
-            is_fresh,
-        })
+        let (at, averaged, is_fresh) = (0, false, false);
+        Ok(Self { runtime, library, kept, plan, memory, format, exact, near, video, at, averaged, is_fresh })
     }
 
     pub(super) fn memory(&self) -> &Memory<R> {
@@ -125,15 +110,7 @@ impl<R: Runtime> Frames<R> {
 
     /// Samples of a plane.
     pub(super) fn pixels(&self) -> usize {
-        self.plan.width * self.plan.height
-    }
-
-    /// Device memory in use.
-    pub(super) fn device_bytes(&self) -> usize {
-        let memory = self.memory();
-        let buffers = memory.stages.iter().chain(self.frames.iter());
-        let buffers = buffers.chain([&memory.average, &memory.motion]);
-        memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
+        self.video.pixels()
     }
 
     /// A program of this plan. To make it takes longer than its kernel on a small picture, so it is asked for by name.
@@ -165,7 +142,7 @@ impl<R: Runtime> Frames<R> {
     /// A frame by its number.
     pub(super) fn frame_at(&self, i: usize) -> GpuResult<Arg<'_, R>> {
         let missing = || GpuError::Driver { call: "frame", reason: "there is none".into() };
-        buffer(self.frames.get(i).ok_or_else(missing)?)
+        buffer(self.video.frames.get(i).ok_or_else(missing)?)
     }
 
     /// The oldest frame that has not been filtered, or its average with those around it.
@@ -178,17 +155,13 @@ impl<R: Runtime> Frames<R> {
         self.averaged
     }
 
-    /// Planes of a frame in memory.
-    fn frame_planes(&self) -> usize {
-        self.plan.channels() + usize::from(self.plan.averages())
-    }
-
     /// Room for the average.
-    pub(super) fn make_average(&mut self, blocks: usize) -> GpuResult<()> {
-        let bytes = 4 * self.frame_planes() * self.pixels();
+    pub(super) fn make_average(&mut self) -> GpuResult<()> {
+        let bytes = 4 * (self.plan.channels() + 1) * self.pixels();
+        let motion = motion_bytes(self.plan.channels(), (self.plan.width, self.plan.height));
         let Some(memory) = &mut self.memory else { return Ok(()) };
         memory.average.get(bytes, |n| self.runtime.alloc(n))?;
-        memory.motion.get(8 * blocks, |n| self.runtime.alloc(n))?;
+        memory.motion.get(motion, |n| self.runtime.alloc(n))?;
         Ok(())
     }
 
@@ -259,7 +232,7 @@ impl<R: Runtime> Frames<R> {
     /// Makes floats of the last frame.
     fn settle(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
         self.is_fresh = false;
-        self.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
+        self.video.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
     }
 
     /// The type of the frame's samples, if they are still as they were sent.
@@ -267,8 +240,67 @@ impl<R: Runtime> Frames<R> {
         self.is_fresh.then_some(self.format)
     }
 
-    /// Filters a frame into the buffer of the result, as samples of this type.
-    pub(super) fn filter(
+    /// What one of the paper's filters knows about a picture.
+    pub(in crate::device::gpu) fn map(&mut self, samples: &[Samples<'_>], map: Map) -> Result<Plane> {
+        self.push(&Input { planes: samples, guide: &[] }, &Control::new())?;
+        // For any plan there are edges.
+        self.exact = samples.first().is_some_and(lines::is_exact);
+        let mut out = Plane::zeros(self.plan.width, self.plan.height);
+        let mut known = || -> Result<(), Stop> {
+            self.settle(&mut Clock::off())?;
+            self.at = self.video.frames.next().unwrap_or_default();
+            self.make_out(1, SampleFormat::F32)?;
+            lines::map(self, map)?;
+            let Some(memory) = &mut self.memory else { return Ok(()) };
+            let bytes = 4 * out.as_slice().len();
+            memory.transfer.call(&*self.runtime, bytes, SampleFormat::F32)?;
+            memory.transfer.fetch(&*self.runtime, &mut [SamplesMut::F32(out.as_mut_slice())], f32::MAX)?;
+            self.video.frames.advance();
+            Ok(())
+        };
+        known().map_err(|e| stopped(&*self.runtime, e))?;
+        Ok(out)
+    }
+}
+
+impl<R: Runtime> Windowed for Frames<R> {
+    type Runtime = R;
+    type Frame = Growing<R::Buffer>;
+
+    fn video(&mut self) -> &mut Video<R, Growing<R::Buffer>> {
+        &mut self.video
+    }
+
+    fn transfer(&mut self) -> &mut Transfer<R> {
+        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
+        &mut memory.transfer
+    }
+
+    fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
+        if self.is_fresh {
+            self.settle(&mut Clock::off())?;
+        }
+        self.format = one_format(frame.planes.iter().map(Samples::format));
+        let plan = &self.plan;
+        let bytes = match plan.averages() {
+            true => frame_bytes(&plan.averaging, plan.channels(), (plan.width, plan.height)),
+            false => 4 * plan.channels() * self.pixels(),
+        };
+        let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
+        self.exact = (self.exact || self.video.frames.next().is_none()) && luma.is_some_and(lines::is_exact);
+        let Some(memory) = &mut self.memory else { return Ok(()) };
+        memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
+        let mut planes = self.video.frames.room().unwrap_or_default();
+        planes.get(bytes, |n| self.runtime.alloc(n))?;
+        self.video.frames.push(planes);
+        Ok(self.arrive(&mut Clock::off())?)
+    }
+
+    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        self.arrive(clock)
+    }
+
+    fn filter(
         &mut self,
         at: usize,
         to: SampleFormat,
@@ -280,7 +312,7 @@ impl<R: Runtime> Frames<R> {
         if self.plan.variant.is_blind() {
             lines::filter(self, to, clock)?;
         } else {
-            if self.is_fresh && !self.frames.is_last(at) {
+            if self.is_fresh && !self.video.frames.is_last(at) {
                 self.settle(clock)?;
             }
             self.averaged = false;
@@ -293,116 +325,18 @@ impl<R: Runtime> Frames<R> {
         Ok(())
     }
 
-    fn push_frame(&mut self, frame: &Input<'_>) -> GpuResult<()> {
-        if self.is_fresh {
-            self.settle(&mut Clock::off())?;
-        }
-        self.format = one_format(frame.planes.iter().map(Samples::format));
-        let bytes = 4 * self.frame_planes() * self.pixels();
-        let luma = frame.planes.first().filter(|_| self.plan.variant.is_blind());
-        self.exact = (self.exact || self.frames.next().is_none()) && luma.is_some_and(lines::is_exact);
-        let Some(memory) = &mut self.memory else { return Ok(()) };
-        memory.transfer.send(&*self.runtime, frame.planes, &[], self.format)?;
-        let mut planes = self.frames.room().unwrap_or_default();
-        planes.get(bytes, |n| self.runtime.alloc(n))?;
-        self.frames.push(planes);
-        self.arrive(&mut Clock::off())
-    }
-
-    /// What one of the paper's filters knows about a picture.
-    pub(in crate::device::gpu) fn map(&mut self, samples: &[Samples<'_>], map: Map) -> Result<Plane> {
-        self.push(&Input { planes: samples, guide: &[] }, &Control::new())?;
-        // For any plan there are edges.
-        self.exact = samples.first().is_some_and(lines::is_exact);
-        let mut out = Plane::zeros(self.plan.width, self.plan.height);
-        let mut known = || -> Result<(), Stop> {
-            self.settle(&mut Clock::off())?;
-            self.at = self.frames.next().unwrap_or_default();
-            self.make_out(1, SampleFormat::F32)?;
-            lines::map(self, map)?;
-            let Some(memory) = &mut self.memory else { return Ok(()) };
-            let bytes = 4 * out.as_slice().len();
-            memory.transfer.call(&*self.runtime, bytes, SampleFormat::F32)?;
-            memory.transfer.fetch(&*self.runtime, &mut [SamplesMut::F32(out.as_mut_slice())], f32::MAX)?;
-            self.frames.advance();
-            Ok(())
-        };
-        known().map_err(|e| stopped(&*self.runtime, e))?;
-        Ok(out)
-    }
-}
-
-impl<R: Runtime> Sequence for Frames<R> {
-    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Planned::window(&self.plan).check_input(frame)?;
-        control.check()?;
-        let done = self.push_frame(frame).map_err(Stop::from).and_then(|()| ahead::go_ahead(self, control));
-        done.map_err(|e| stopped(&*self.runtime, e))
-    }
-
-    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Planned::window(&self.plan).check_output(to)?;
-        control.check()?;
-        ahead::pull(self, to, control).map_err(|e| stopped(&*self.runtime, e))
-    }
-}
-
-impl<R: Runtime> Windowed<R> for Frames<R> {
-    fn turn(&self) -> Option<(usize, bool)> {
-        self.frames.next().map(|at| (at, self.frames.ready()))
-    }
-
-    fn advance(&mut self) {
-        self.frames.advance();
-    }
-
-    fn filter(
-        &mut self,
-        at: usize,
-        to: SampleFormat,
-        clock: &mut Clock<R>,
-        control: &Control,
-    ) -> Result<(), Stop> {
-        self.filter(at, to, clock, control)
-    }
-
-    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        self.arrive(clock)
-    }
-
-    fn wanted(&mut self) -> &mut Option<SampleFormat> {
-        &mut self.to
-    }
-
-    fn transfer(&mut self) -> (&R, &mut Transfer<R>) {
-        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        (&self.runtime, &mut memory.transfer)
-    }
-
-    fn queue(&self) -> &R::Queue {
-        self.queue()
-    }
-
-    fn samples(&self) -> usize {
-        self.plan.channels() * self.plan.width * self.plan.height
-    }
-
-    fn white(&self) -> f32 {
-        self.plan.white
-    }
-
     fn device_bytes(&self) -> usize {
-        self.device_bytes()
+        let memory = self.memory();
+        let buffers = memory.stages.iter().chain(self.video.frames.iter());
+        let buffers = buffers.chain([&memory.average, &memory.motion]);
+        memory.transfer.bytes() + buffers.map(Growing::bytes).sum::<usize>()
     }
 }
 
 impl<R: Runtime> Drop for Frames<R> {
     fn drop(&mut self) {
-        // Whatever is still queued reads memory of this.
         let Some(mut memory) = self.memory.take() else { return };
-        if self.runtime.finish(&memory.transfer.queue).is_ok() {
-            memory.transfer.forget();
-            memory.spare.extend(self.frames.drain());
+        if self.video.end(&mut memory.transfer, &mut memory.spare) {
             self.kept.give(memory);
         }
     }

@@ -6,14 +6,12 @@ use super::memory::{Frame, Memory};
 use super::program;
 use super::setup::{Average, Setup};
 use super::shape::Grid;
-use crate::device::gpu::ahead::{self, Windowed};
+use crate::device::gpu::ahead::{Video, Windowed};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
-use crate::device::gpu::device::stopped;
 use crate::device::gpu::library::Library;
 use crate::device::gpu::transfer::{Kept, Transfer, guide_at, most, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
-use crate::device::ring::Ring;
-use crate::device::{Input, SampleFormat, Samples, SamplesMut, Sequence};
+use crate::device::{Input, SampleFormat, Samples};
 use crate::method::Planned;
 use crate::nlm::Plan;
 use crate::{Control, Error, Result};
@@ -28,9 +26,7 @@ pub(crate) struct Frames<R: Runtime> {
     memory: Option<Memory<R>>,
     /// The type of the samples, and what follows from it, when the first frame is there.
     setup: Option<(SampleFormat, Setup)>,
-    frames: Ring<Frame<R>>,
-    /// The type of the results, when the first one has been asked for: from then on frames are filtered ahead.
-    to: Option<SampleFormat>,
+    video: Video<R, Frame<R>>,
 }
 
 impl<R: Runtime> Frames<R> {
@@ -41,9 +37,9 @@ impl<R: Runtime> Frames<R> {
         plan: &Plan,
     ) -> GpuResult<Self> {
         let mut memory = kept.take().map_or_else(|| Memory::new(&runtime), Ok)?;
-        let (plan, mut frames) = (plan.clone(), Ring::new(plan.past, plan.future));
-        frames.give(memory.spare.drain(..));
-        Ok(Self { runtime, library, kept, plan, memory: Some(memory), setup: None, frames, to: None })
+        let (window, times) = (Planned::window(plan), (plan.past, plan.future));
+        let video = Video::new(&runtime, window, plan.white, times, &mut memory.spare);
+        Ok(Self { runtime, library, kept, plan: plan.clone(), memory: Some(memory), setup: None, video })
     }
 
     fn memory(&self) -> &Memory<R> {
@@ -52,11 +48,6 @@ impl<R: Runtime> Frames<R> {
 
     pub(super) fn queue(&self) -> &R::Queue {
         &self.memory().transfer.queue
-    }
-
-    /// Device memory in use.
-    pub(super) fn device_bytes(&self) -> usize {
-        self.memory().bytes(self.frames.iter())
     }
 
     /// Planes of a frame of floats.
@@ -84,7 +75,7 @@ impl<R: Runtime> Frames<R> {
     /// A frame's memory.
     fn make(&mut self) -> GpuResult<Frame<R>> {
         let planes = self.planes();
-        let mut frame = self.frames.room().unwrap_or_default();
+        let mut frame = self.video.frames.room().unwrap_or_default();
         let setup = self.setup()?;
         let alloc = |n| self.runtime.alloc(n);
         if setup.floats() {
@@ -141,14 +132,44 @@ impl<R: Runtime> Frames<R> {
         clock.lap(&self.runtime, self.queue(), "ingest")
     }
 
-    /// Pads the last frame once more.
-    pub(super) fn ingest_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        clock.lap(&self.runtime, self.queue(), UPLOAD)?;
-        self.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
+    fn frame(&self, number: usize) -> GpuResult<&Frame<R>> {
+        let missing = || GpuError::Driver { call: "frame", reason: format!("{number} is not there") };
+        self.video.frames.get(number).ok_or_else(missing)
+    }
+}
+
+impl<R: Runtime> Windowed for Frames<R> {
+    type Runtime = R;
+    type Frame = Frame<R>;
+
+    fn video(&mut self) -> &mut Video<R, Frame<R>> {
+        &mut self.video
     }
 
-    /// Filters frame `at` into the buffer of the result, as samples of this type.
-    pub(super) fn filter(
+    fn transfer(&mut self) -> &mut Transfer<R> {
+        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
+        &mut memory.transfer
+    }
+
+    fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
+        // Planes of different types go as floats.
+        let format = one_format(frame.planes.iter().map(Samples::format));
+        self.set_up(format)?;
+        if let Some(memory) = &mut self.memory {
+            memory.transfer.send(&*self.runtime, frame.planes, frame.guide, format)?;
+        }
+        let frame = self.make()?;
+        self.ingest(&frame, &mut Clock::off())?;
+        self.video.frames.push(frame);
+        Ok(())
+    }
+
+    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
+        clock.lap(&self.runtime, self.queue(), UPLOAD)?;
+        self.video.frames.last().map_or(Ok(()), |frame| self.ingest(frame, clock))
+    }
+
+    fn filter(
         &mut self,
         at: usize,
         to: SampleFormat,
@@ -156,7 +177,7 @@ impl<R: Runtime> Frames<R> {
         control: &Control,
     ) -> Result<(), Stop> {
         let setup = self.setup()?.clone();
-        let (plan, times) = (self.plan.clone(), self.frames.window(at).collect::<Vec<_>>());
+        let (plan, times) = (self.plan.clone(), self.video.frames.window(at).collect::<Vec<_>>());
         // Sums stay in device memory where more than one launch adds to them.
         let several = times.len() > 1;
         let planes = if setup.patches.is_some() { 2 } else { 2 + plan.channels };
@@ -185,96 +206,15 @@ impl<R: Runtime> Frames<R> {
         Ok(())
     }
 
-    fn frame(&self, number: usize) -> GpuResult<&Frame<R>> {
-        let missing = || GpuError::Driver { call: "frame", reason: format!("{number} is not there") };
-        self.frames.get(number).ok_or_else(missing)
-    }
-
-    fn push_frame(&mut self, frame: &Input<'_>) -> Result<(), Stop> {
-        // Planes of different types go as floats.
-        let format = one_format(frame.planes.iter().map(Samples::format));
-        self.set_up(format)?;
-        if let Some(memory) = &mut self.memory {
-            memory.transfer.send(&*self.runtime, frame.planes, frame.guide, format)?;
-        }
-        let frame = self.make()?;
-        self.ingest(&frame, &mut Clock::off())?;
-        self.frames.push(frame);
-        Ok(())
-    }
-}
-
-impl<R: Runtime> Sequence for Frames<R> {
-    fn push(&mut self, frame: &Input<'_>, control: &Control) -> Result<()> {
-        Planned::window(&self.plan).check_input(frame)?;
-        control.check()?;
-        let done = self.push_frame(frame).and_then(|()| ahead::go_ahead(self, control));
-        done.map_err(|e| stopped(&*self.runtime, e))
-    }
-
-    fn pull(&mut self, to: &mut [SamplesMut<'_>], control: &Control) -> Result<()> {
-        Planned::window(&self.plan).check_output(to)?;
-        control.check()?;
-        ahead::pull(self, to, control).map_err(|e| stopped(&*self.runtime, e))
-    }
-}
-
-impl<R: Runtime> Windowed<R> for Frames<R> {
-    fn turn(&self) -> Option<(usize, bool)> {
-        self.frames.next().map(|at| (at, self.frames.ready()))
-    }
-
-    fn advance(&mut self) {
-        self.frames.advance();
-    }
-
-    fn filter(
-        &mut self,
-        at: usize,
-        to: SampleFormat,
-        clock: &mut Clock<R>,
-        control: &Control,
-    ) -> Result<(), Stop> {
-        self.filter(at, to, clock, control)
-    }
-
-    fn arrive_again(&mut self, clock: &mut Clock<R>) -> GpuResult<()> {
-        self.ingest_again(clock)
-    }
-
-    fn wanted(&mut self) -> &mut Option<SampleFormat> {
-        &mut self.to
-    }
-
-    fn transfer(&mut self) -> (&R, &mut Transfer<R>) {
-        let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        (&self.runtime, &mut memory.transfer)
-    }
-
-    fn queue(&self) -> &R::Queue {
-        self.queue()
-    }
-
-    fn samples(&self) -> usize {
-        self.plan.channels * self.plan.width * self.plan.height
-    }
-
-    fn white(&self) -> f32 {
-        self.plan.white
-    }
-
     fn device_bytes(&self) -> usize {
-        self.device_bytes()
+        self.memory().bytes(self.video.frames.iter())
     }
 }
 
 impl<R: Runtime> Drop for Frames<R> {
     fn drop(&mut self) {
-        // Whatever is still queued reads memory of this.
         let Some(mut memory) = self.memory.take() else { return };
-        if self.runtime.finish(&memory.transfer.queue).is_ok() {
-            memory.transfer.forget();
-            memory.spare.extend(self.frames.drain());
+        if self.video.end(&mut memory.transfer, &mut memory.spare) {
             self.kept.give(memory);
         }
     }

@@ -5,7 +5,7 @@ use crate::device::gpu::transfer::Transfer;
 use crate::device::gpu::{GpuResult, Runtime};
 
 /// One frame, padded: guide planes and planes of floats, or the plane of bytes and the norms of its patches, or both.
-pub(super) struct Frame<R: Runtime> {
+pub(crate) struct Frame<R: Runtime> {
     pub(super) floats: Growing<R::Buffer>,
     pub(super) bytes: Growing<R::Buffer>,
     pub(super) norms: Growing<R::Buffer>,

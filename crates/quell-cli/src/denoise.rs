@@ -52,6 +52,7 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     let jobs = job::plan(&expanded, &target, before)?;
     check_map(args, &jobs.list)?;
     check_region(args, &jobs.list)?;
+    check_clips(args, &jobs.list)?;
     if args.json && jobs.list.iter().any(|j| j.output.as_os_str() == "-") {
         return Err(Failure::usage("--json prints on standard output, where the clip goes").into());
     }
@@ -312,6 +313,22 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
     }
     match jobs.iter().find(|j| j.clip) {
         Some(clip) => Err(Failure::usage(format!("{flag} is for pictures; {} is a clip", name(&clip.input)))),
+        None => Ok(()),
+    }
+}
+
+/// Some flags are for clips alone.
+fn check_clips(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
+    let flag = match (args.frames, args.compare) {
+        (Some(_), _) => "--frames",
+        (None, true) => "--compare",
+        (None, false) => return Ok(()),
+    };
+    match jobs.iter().find(|j| !j.clip) {
+        Some(picture) => {
+            Err(Failure::usage(format!("{flag} is for clips; {} is a picture", name(&picture.input)))
+                .hint("numbered pictures are a clip when they are named shot_%04d.png"))
+        }
         None => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use quell::isoline::Map;
 use super::values::{many, names, on, one, option, rate, switch};
 use super::{EngineArgs, ReadingArgs};
 use crate::failure::Failure;
+use crate::video::Part;
 
 /// `quell IN… [OPTIONS]`.
 #[derive(Clone, Debug)]
@@ -36,6 +37,10 @@ pub(crate) struct DenoiseArgs {
     pub(crate) rate: Option<(u32, u32)>,
     /// Write this map of the isolines instead of the result.
     pub(crate) map: Option<Map>,
+    /// Only these frames of clips.
+    pub(crate) frames: Option<Part>,
+    /// Clips before and after, side by side.
+    pub(crate) compare: bool,
     /// Arguments for ffmpeg instead of the usual encoder.
     pub(crate) encode: Option<Vec<String>>,
     /// How to filter.
@@ -68,6 +73,15 @@ pub(super) fn define(command: Command) -> Command {
                 option("rate", "N[/D]").value_parser(rate).hide_short_help(true).help(
                     "Frames a second of clips that do not tell, such as numbered pictures [default: 25]",
                 ),
+                option("frames", "A-B")
+                    .value_parser(value_parser!(Part))
+                    .conflicts_with("in-place")
+                    .hide_short_help(true)
+                    .help("Only these frames of a clip, without its sound, such as 100-150, 100- or 7; the first is 1"),
+                switch("compare")
+                    .conflicts_with("in-place")
+                    .hide_short_help(true)
+                    .help("Show what it does to a clip: on the left as it was, on the right the result"),
                 option("encode", "ARGS")
                     .hide_short_help(true)
                     .allow_hyphen_values(true)
@@ -119,6 +133,8 @@ impl DenoiseArgs {
             jpeg_quality: one(m, "jpeg-quality"),
             rate: one(m, "rate"),
             map: one::<String>(m, "map").and_then(|name| name.parse().ok()),
+            frames: one(m, "frames"),
+            compare: on(m, "compare"),
             encode: one::<String>(m, "encode").map(|e| e.split_whitespace().map(str::to_owned).collect()),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),

@@ -1,6 +1,10 @@
 //! `quell CLIP`: one clip read, filtered and written, frame by frame.
 
+mod compare;
+mod part;
 mod pipeline;
+
+pub(crate) use part::Part;
 
 use std::path::Path;
 use std::time::Instant;
@@ -20,6 +24,7 @@ use crate::job::Job;
 use crate::progress::Bars;
 use crate::range::Used;
 use crate::report::{self, count, name};
+use part::Reading;
 
 /// How clips are read and written.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +33,10 @@ pub(crate) struct ClipOptions {
     pub(crate) reading: VideoReadOptions,
     /// How to write.
     pub(crate) writing: VideoWriteOptions,
+    /// Only these frames.
+    part: Option<Part>,
+    /// Before and after, side by side.
+    compare: bool,
 }
 
 impl ClipOptions {
@@ -39,6 +48,7 @@ impl ClipOptions {
         self.writing.pictures = pictures.clone();
         self.writing.encode = args.encode.clone();
         self.writing.remove_rest = args.force;
+        (self.part, self.compare) = (args.frames, args.compare);
     }
 }
 
@@ -107,9 +117,11 @@ pub(crate) fn filter(
     let mut stream = engine.stream(noise, cancel)?.ahead(ahead);
     let cannot = || format!("cannot write {}", name(&job.output));
     let mut writing = options.writing.clone();
-    writing.pictures.source = Some(job.input.clone());
-    let copied =
-        clean && quell_io::video::copy(&job.input, &job.output, &info, &writing).with_context(cannot)?;
+    // The sound of the whole clip does not fit to a part of it.
+    writing.pictures.source = Some(job.input.clone()).filter(|_| options.part.is_none());
+    let copied = clean
+        && options.part.is_none()
+        && quell_io::video::copy(&job.input, &job.output, &info, &writing).with_context(cannot)?;
     let done = if copied {
         let read = reader.notes().to_vec();
         pipeline::Finished { frames: reader.frames().unwrap_or(0), read, written: Vec::new(), short: None }
@@ -117,8 +129,17 @@ pub(crate) fn filter(
         let writer = VideoWriter::create(&job.output, &info, &writing)
             .map_err(|e| explain(e, &info, &job.output))
             .with_context(cannot)?;
-        let bar = bars.clip(&name(&job.input), reader.frames());
-        let done = pipeline::run(reader, &mut stream, writer, cancel, |n| bar.frames(n));
+        let frames = options.part.map_or(reader.frames(), |part| part.len(reader.frames()));
+        let bar = bars.clip(&name(&job.input), frames);
+        let (past, future) = stream.window();
+        let reading = options.part.map_or_else(Reading::all, |part| part.reading(past, future));
+        let shown = |n| bar.frames(n);
+        let done = if options.compare {
+            let mut compared = compare::Compared::new(&mut stream, info.format);
+            pipeline::run(reader, reading, &mut compared, writer, cancel, shown)
+        } else {
+            pipeline::run(reader, reading, &mut stream, writer, cancel, shown)
+        };
         drop(bar);
         match done {
             Ok(done) => done,

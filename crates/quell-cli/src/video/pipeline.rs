@@ -2,12 +2,15 @@
 //! them, and frames that are written are read into again. Memory does not depend on the length.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use quell::{Cancel, Stream, VideoFrame};
 use quell_io::video::{Shortfall, VideoReader, VideoWriter};
+
+use super::part::Reading;
 
 /// Frames that wait before the filter, and behind it.
 const QUEUE: usize = 2;
@@ -56,6 +59,8 @@ enum Read {
 
 /// What the reader has to say at the end.
 struct Ending {
+    /// Before those that were wanted.
+    skipped: u64,
     frames: u64,
     notes: Vec<String>,
     shortfall: Option<Shortfall>,
@@ -101,10 +106,11 @@ impl From<quell::Error> for Stop {
     }
 }
 
-/// Runs a clip through `filter`; `shown` hears how many frames are done. After an error the output is gone; a reader
-/// that waits for a pipe is left alone.
+/// Runs a clip, or a part of it, through `filter`; `shown` hears how many frames are done. After an error the output is gone; a
+/// reader that waits for a pipe is left alone.
 pub(super) fn run(
     reader: VideoReader,
+    reading: Reading,
     filter: &mut impl Filter,
     writer: VideoWriter,
     cancel: &Cancel,
@@ -113,17 +119,20 @@ pub(super) fn run(
     let (read, frames) = mpsc::sync_channel(QUEUE);
     let (write, clean) = mpsc::sync_channel(QUEUE);
     let (used, free) = mpsc::channel();
-    let ahead = thread::spawn(move || read_ahead(reader, &free, &read));
+    let part = reading != Reading::all();
+    let Reading { skip, count, wanted } = reading;
+    let ahead = thread::spawn(move || read_ahead(reader, skip, count, &free, &read));
     let behind = thread::spawn(move || write_behind(writer, &clean, &used));
-    let mut out = Out { write, parameters: VecDeque::new(), done: 0, shown };
+    let mut out = Out { write, parameters: VecDeque::new(), done: 0, wanted, written: 0, shown };
     let read = feed(&frames, filter, cancel, &mut out);
     if let Ok(Some(Ending { shortfall, frames, .. })) = &read
         && *frames == out.done
+        && (out.written > 0 || !part)
     {
         // A writer that has failed takes nothing more; its error is fetched in either case.
         let _ = out.write.send(if shortfall.is_some() { Write::Short } else { Write::End });
     }
-    let Out { write, done, .. } = out;
+    let Out { write, done, written: frames_written, .. } = out;
     drop((write, frames));
     let written = joined(behind);
     match read {
@@ -131,10 +140,14 @@ pub(super) fn run(
             let e = std::io::Error::other(format!("{done} of {frames} frames came out of the filter"));
             Err(Error::Read(e.into()))
         }
+        Ok(Some(Ending { skipped, frames, .. })) if frames_written == 0 && part => {
+            let e = format!("it has only {} frames, and --frames begins behind them", skipped + frames);
+            Err(Error::Read(std::io::Error::other(e).into()))
+        }
         Ok(Some(Ending { notes, shortfall, .. })) => {
             let written = written.map_err(Error::Write)?;
             let short = shortfall.map(|s| (s, written.kept));
-            Ok(Finished { frames: done, read: notes, written: written.notes, short })
+            Ok(Finished { frames: frames_written, read: notes, written: written.notes, short })
         }
         Ok(None) => {
             joined(ahead);
@@ -184,16 +197,24 @@ struct Out<F> {
     write: SyncSender<Write>,
     /// Of frames that are in the filter; they come out in order.
     parameters: VecDeque<String>,
+    /// That came out of the filter.
     done: u64,
+    /// Those of them that are written.
+    wanted: Range<u64>,
+    written: u64,
     shown: F,
 }
 
 impl<F: FnMut(u64)> Out<F> {
     fn send(&mut self, frame: VideoFrame) -> Result<(), Stop> {
         let parameters = self.parameters.pop_front().unwrap_or_default();
-        self.write.send(Write::Frame((frame, parameters))).map_err(|_| Stop::Writer)?;
         self.done += 1;
-        (self.shown)(self.done);
+        if !self.wanted.contains(&(self.done - 1)) {
+            return Ok(());
+        }
+        self.write.send(Write::Frame((frame, parameters))).map_err(|_| Stop::Writer)?;
+        self.written += 1;
+        (self.shown)(self.written);
         Ok(())
     }
 }
@@ -202,19 +223,31 @@ fn joined<T>(thread: JoinHandle<T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Reads until the end, an error, or nobody listens.
-fn read_ahead(mut reader: VideoReader, free: &Receiver<VideoFrame>, to: &SyncSender<Read>) {
-    let mut frames = 0;
+/// Reads until the end of what is wanted, an error, or nobody listens.
+fn read_ahead(
+    mut reader: VideoReader,
+    skip: u64,
+    count: Option<u64>,
+    free: &Receiver<VideoFrame>,
+    to: &SyncSender<Read>,
+) {
+    let (mut skipped, mut frames) = (0, 0);
     loop {
         let mut frame = free.try_recv().unwrap_or(VideoFrame { planes: Vec::new() });
-        let message = match reader.next(&mut frame) {
+        let enough = count.is_some_and(|count| frames >= count);
+        let message = match if enough { Ok(false) } else { reader.next(&mut frame) } {
+            Ok(true) if skipped < skip => {
+                skipped += 1;
+                continue;
+            }
             Ok(true) => {
                 frames += 1;
                 Read::Frame((frame, reader.parameters().to_owned()))
             }
             Ok(false) => {
-                let (notes, shortfall) = (reader.notes().to_vec(), reader.shortfall().cloned());
-                Read::End(Ending { frames, notes, shortfall })
+                let notes = reader.notes().to_vec();
+                let shortfall = if enough { None } else { reader.shortfall().cloned() };
+                Read::End(Ending { skipped, frames, notes, shortfall })
             }
             Err(e) => Read::Failed(e),
         };
@@ -304,7 +337,7 @@ mod tests {
         std::fs::write(&input, clip).unwrap();
         let reader = VideoReader::open(&input, &VideoReadOptions::default()).unwrap();
         let writer = VideoWriter::create(&output, reader.info(), &VideoWriteOptions::default()).unwrap();
-        run(reader, filter, writer, &Cancel::new(), |_| {})
+        run(reader, Reading::all(), filter, writer, &Cancel::new(), |_| {})
     }
 
     #[test]

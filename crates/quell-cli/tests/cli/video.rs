@@ -75,7 +75,8 @@ fn deep_clips_are_filtered_alike() {
     for _ in 0..2 {
         at += shallow[at..].iter().position(|b| *b == b'\n').unwrap() + 1;
         deep.extend(b"FRAME\n");
-        deep.extend(shallow[at..at + frame].iter().flat_map(|v| (u16::from(*v) * 4).to_le_bytes()));
+        let ten = |v: &u8| ((u32::from(*v) * 1023 + 127) / 255) as u16;
+        deep.extend(shallow[at..at + frame].iter().flat_map(|v| ten(v).to_le_bytes()));
         at += frame;
     }
     fs::write(f.path("a.y4m"), shallow).unwrap();
@@ -375,4 +376,60 @@ fn containers_keep_their_sound_and_metadata() {
         run.err()
     );
     assert!(f.files().iter().all(|n| !n.starts_with('.') && !n.starts_with("c.")), "{:?}", f.files());
+}
+
+/// The frames of a 4:2:0 clip of 8 bits, without their headers.
+fn frames(clip: &[u8], size: usize) -> Vec<&[u8]> {
+    let begins: Vec<usize> = (0..clip.len()).filter(|&i| clip[i..].starts_with(b"FRAME")).collect();
+    let samples = |&i: &usize| {
+        let end = clip[i..].iter().position(|&b| b == b'\n').unwrap();
+        &clip[i + end + 1..][..size]
+    };
+    begins.iter().map(samples).collect()
+}
+
+#[test]
+fn a_part_of_a_clip_is_what_it_is_in_the_whole() {
+    let f = Folder::new("part");
+    fs::write(f.path("a.y4m"), clip(32, 24, 9)).unwrap();
+    f.quell(&with(&["a.y4m", "-o", "all.y4m"])).expect(0);
+    let all = fs::read(f.path("all.y4m")).unwrap();
+    for (part, range) in [("4-6", 3..6), ("1", 0..1), ("8-", 7..9), ("7-99", 6..9)] {
+        f.quell(&with(&["a.y4m", "-o", "part.y4m", "--frames", part])).expect(0);
+        let got = fs::read(f.path("part.y4m")).unwrap();
+        assert_eq!(frames(&got, 32 * 24 * 3 / 2), frames(&all, 32 * 24 * 3 / 2)[range], "{part}");
+    }
+    f.quell(&with(&["a.y4m", "-o", "none.y4m", "--frames", "10-12"]))
+        .expect(1)
+        .says("a.y4m: it has only 9 frames, and --frames begins behind them");
+    assert!(!f.path("none.y4m").exists());
+    f.quell(&with(&["a.y4m", "-o", "none.y4m", "--frames", "5-3"]))
+        .expect(2)
+        .says("must be frames such as 100-150");
+}
+
+#[test]
+fn compare_shows_the_clip_beside_its_result() {
+    let f = Folder::new("beside");
+    let before = clip(32, 24, 3);
+    fs::write(f.path("a.y4m"), &before).unwrap();
+    f.quell(&with(&["a.y4m", "-o", "clean.y4m"])).expect(0);
+    f.quell(&with(&["a.y4m", "-o", "both.y4m", "--compare"])).expect(0);
+    let [clean, both] = ["clean.y4m", "both.y4m"].map(|name| fs::read(f.path(name)).unwrap());
+    let luma = |clip: &[u8], t: usize| frames(clip, 32 * 24 * 3 / 2)[t][..32 * 24].to_vec();
+    for t in 0..3 {
+        let (before, clean, both) = (luma(&before, t), luma(&clean, t), luma(&both, t));
+        for y in 0..24 {
+            let row = |plane: &[u8], x: std::ops::Range<usize>| plane[32 * y..][x].to_vec();
+            assert_eq!(row(&both, 0..15), row(&before, 0..15));
+            assert_eq!(row(&both, 15..17), [255, 255]);
+            assert_eq!(row(&both, 17..32), row(&clean, 17..32));
+        }
+    }
+    fs::write(
+        f.path("a.pgm"),
+        b"P5 8 8 255\n0123456789012345678901234567890123456789012345678901234567890123",
+    )
+    .unwrap();
+    f.quell(&["a.pgm", "--compare"]).expect(2).says("--compare is for clips; a.pgm is a picture");
 }

@@ -126,9 +126,9 @@ def noise_of(strips: Callable[[tuple[int, ...], slice, slice], Array], axes: Axe
     count = len(axes)
     for picture in sorted({0, count // 2, count - 1}):
         index = tuple(int(i) for i in np.unravel_index(picture, axes.batch)) if axes.batch else ()
-        starts = np.linspace(0, max(0, axes.height - _STRIP_ROWS), _STRIPS).astype(int)
-        starts = sorted(set(starts.tolist())) if axes.height > _STRIPS * _STRIP_ROWS else [0]
-        rows = _STRIP_ROWS if len(starts) > 1 else axes.height
+        starts, rows = [0], axes.height
+        if axes.height > _STRIPS * _STRIP_ROWS:
+            starts, rows = np.linspace(0, axes.height - _STRIP_ROWS, _STRIPS).astype(int).tolist(), _STRIP_ROWS
         left = max(0, axes.width - _STRIP_COLUMNS) // 2
         columns = slice(left, left + _STRIP_COLUMNS)
         some = np.concatenate([strips(index, slice(s, s + rows), columns) for s in starts], axis=-2)
@@ -137,6 +137,12 @@ def noise_of(strips: Callable[[tuple[int, ...], slice, slice], Array], axes: Axe
         found.append(estimate_noise(some, estimator=estimator, white=white, channel_axis=0))
     levels = sorted((model for model in found if model is not None), key=lambda model: model.sigma)
     return levels[len(levels) // 2] if levels else None
+
+
+def refuse_spectra(params: dict[str, Any]) -> None:
+    """What is known, or found, of a whole picture only."""
+    if params.get("noise_psd") is not None or isinstance(params.get("noise_cov"), str):
+        raise NotImplementedError("noise_psd, noise_cov: what is correlated is known of whole pictures, not of bands")
 
 
 def sigma_for(sigma: Any, axes: Axes) -> Any:

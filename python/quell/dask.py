@@ -12,15 +12,18 @@ from __future__ import annotations
 import os
 import pickle
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
-import dask.array as da
 import numpy as np
 
 from . import _device
 from ._arrays import Array, Axes
-from ._bands import Band, bands, noise_of, row_axis, rows_at_once, sigma_for, started, white_level
+from ._bands import Band, bands, noise_of, refuse_spectra, row_axis, rows_at_once, sigma_for, started, white_level
 from ._denoiser import Denoiser
+
+# Typed in part only.
+da: Any = import_module("dask.array")
 
 
 def denoise(
@@ -74,6 +77,7 @@ def denoise(
         raise TypeError(f"array: must be a Dask array, not {type(array).__name__}")
     if array.ndim < 2 or 0 in array.shape:
         raise ValueError(f"array: an array of shape {array.shape} is no picture")
+    refuse_spectra(params)
     axes = Axes.of(array.shape, channel_axis)
     white = white_level(white, array.dtype)
     sigma = sigma_for(sigma, axes)
@@ -127,9 +131,8 @@ def _own_device(device: str) -> str:
     if count < 2:
         return device
     try:
-        from distributed import get_worker
-
-        name = get_worker().name
+        distributed: Any = import_module("distributed")
+        name = distributed.get_worker().name
     except (ImportError, ValueError):
         return device
     number = int(name) if str(name).isdigit() else sum(str(name).encode())

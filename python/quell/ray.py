@@ -8,6 +8,7 @@ It starts the device once for all batches that its actor gets.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class QuellBatch:
 def _given() -> tuple[bool, int | None]:
     """Whether Ray gave this actor a GPU, and how many processors; nothing outside of Ray."""
     try:
-        import ray
+        ray: Any = import_module("ray")
     except ImportError:
         return False, None
     if not ray.is_initialized():

@@ -13,17 +13,20 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
 from . import _core
 from ._arrays import Array, Axes
-from ._bands import Band, bands, noise_of, row_axis, rows_at_once, sigma_for, white_level
+from ._bands import Band, bands, noise_of, refuse_spectra, row_axis, rows_at_once, sigma_for, white_level
 from ._denoiser import Denoiser
 from ._progress import Report, reporting
+
+# Its types are not those that we mean by them: an item of a group may be anything.
+zarr: Any = import_module("zarr")
 
 
 def denoise(
@@ -80,10 +83,12 @@ def denoise(
         raise ValueError(f"src: an array of shape {first.shape} is no picture")
     for fine, coarse in itertools.pairwise(levels):
         _factors(fine.shape, coarse.shape)
+    refuse_spectra(params)
     axes = Axes.of(first.shape, channel_axis)
     white = white_level(white, first.dtype)
     sigma = sigma_for(sigma, axes)
-    options = {"method": method, "profile": profile, "channel_axis": channel_axis, "white": white}
+    options: dict[str, Any] = {"method": method, "profile": profile, "channel_axis": channel_axis, "white": white}
+    # Whether clipping is seen may differ from band to band.
     options |= {"undo_clipping": False, **params}
     told = sigma.to_toml() if isinstance(sigma, _core.NoiseModel) else np.asarray(sigma).tolist()
     asked = json.loads(json.dumps({**options, "sigma": told, "shape": first.shape, "dtype": str(first.dtype)}, default=str))
@@ -107,7 +112,7 @@ def denoise(
     record.finish()
 
 
-def _levels(group: zarr.Group) -> list[str]:
+def _levels(group: Any) -> list[str]:
     """The arrays of an OME-Zarr picture, from the largest on."""
     attributes = dict(group.attrs)
     scales = attributes.get("ome", attributes).get("multiscales")
@@ -120,14 +125,13 @@ def _levels(group: zarr.Group) -> list[str]:
 
 def _factors(fine: tuple[int, ...], coarse: tuple[int, ...]) -> tuple[int, ...]:
     """How much smaller every axis of a level is: as it was or half of it."""
-    known = {1: lambda n: (n,), 2: lambda n: (n // 2, -(-n // 2))}
-    factors = [next((f for f, of in known.items() if m in of(n)), 0) for n, m in zip(fine, coarse, strict=True)]
-    if 0 in factors:
+    factors = [1 if m == n else 2 for n, m in zip(fine, coarse, strict=True)]
+    if any(m not in (n, n // 2, -(-n // 2)) for n, m in zip(fine, coarse, strict=True)):
         raise NotImplementedError(f"src: a level of {coarse} after one of {fine}: levels can be half as large in each axis")
     return tuple(factors)
 
 
-def _like(given: Any, paths: list[str], dst: Path, new: bool) -> list[zarr.Array]:
+def _like(given: Any, paths: list[str], dst: Path, new: bool) -> list[Any]:
     """The new arrays, with the metadata of those that were given."""
     if not new:
         made = zarr.open(dst, mode="r+")
@@ -139,15 +143,15 @@ def _like(given: Any, paths: list[str], dst: Path, new: bool) -> list[zarr.Array
     return [_array(given, dst, None)]
 
 
-def _array(source: zarr.Array, store: Any, name: str | None) -> zarr.Array:
+def _array(source: Any, store: Any, name: str | None) -> Any:
     attributes = dict(source.attrs)
     return zarr.from_array(store, data=source, name=name, attributes=attributes, write_data=False, overwrite=True)
 
 
 def _fill(
     denoiser: Denoiser | None,
-    given: zarr.Array,
-    out: zarr.Array,
+    given: Any,
+    out: Any,
     axes: Axes,
     rows: int | None,
     record: _Record,
@@ -194,7 +198,7 @@ def _blocks(shape: tuple[int, ...], chunks: tuple[int, ...], along: list[int]) -
     return (list(block) for block in itertools.product(*steps))
 
 
-def _halve(fine: zarr.Array, coarse: zarr.Array, level: int, record: _Record) -> None:
+def _halve(fine: Any, coarse: Any, level: int, record: _Record) -> None:
     """A level of the pyramid: means of the samples of the level before, chunk by chunk."""
     factors = _factors(fine.shape, coarse.shape)
     chunks = coarse.shards or coarse.chunks
@@ -220,7 +224,7 @@ def _means(x: Array, factors: tuple[int, ...]) -> Array:
     return (np.rint(mean) if dtype.kind in "ui" else mean).astype(dtype)
 
 
-def _strip(array: zarr.Array, axes: Axes, picture: tuple[int, ...], rows: slice, columns: slice) -> Array:
+def _strip(array: Any, axes: Axes, picture: tuple[int, ...], rows: slice, columns: slice) -> Array:
     """Some of a picture, channels first."""
     place: list[Any] = [*picture, rows, columns]
     if axes.channel is None:
@@ -264,7 +268,7 @@ class _Record:
                 self.done.add(entry)
             else:
                 self.said |= entry
-        return self.said.get("asked", asked) == asked
+        return bool(self.said.get("asked", asked) == asked)
 
     def say(self, **what: Any) -> None:
         """Notes something that is the same for all."""

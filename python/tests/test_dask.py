@@ -89,6 +89,7 @@ def test_bad_arguments_are_refused(tall):
         (ValueError, {"profile": "best"}),
         (TypeError, {"array": array.astype(complex)}),
         (ValueError, {"array": array.astype(np.int64)}),
+        (NotImplementedError, {"noise_psd": np.ones(tall.shape)}),
     ]:
         with pytest.raises(kind):
             qd.denoise(**{"array": array, "sigma": 20, "profile": "fast", "device": "cpu", **arguments}).compute()

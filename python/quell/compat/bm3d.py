@@ -205,7 +205,8 @@ def _filter(z: Array, sigma: Array, psd: Array | None, profile: Any, passes: int
     rgb = given @ np.linalg.inv(_OPPONENT).T
     levels /= np.linalg.norm(_OPPONENT, axis=1)
     clean = _run(rgb, levels, psd, profile, passes, range_of=z[..., 0], opponent=True)
-    return (clean @ _OPPONENT.T)[..., :channels] + means
+    result: Array = (clean @ _OPPONENT.T)[..., :channels] + means
+    return result
 
 
 def _run(
@@ -234,7 +235,8 @@ def _run(
         print(denoiser)
     picture, axis = (samples[..., 0], None) if z.shape[2] == 1 else (samples, -1)
     clean = denoiser(picture, _model(sigma / unit, opponent), channel_axis=axis, white=1)
-    return clean.reshape(z.shape).astype(np.float64) * unit + low
+    result: Array = clean.reshape(z.shape).astype(np.float64) * unit + low
+    return result
 
 
 def _model(sigma: Array, opponent: bool) -> _core.NoiseModel:

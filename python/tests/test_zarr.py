@@ -137,13 +137,13 @@ quell.zarr.denoise(sys.argv[1], sys.argv[2], rows=64, resume=True, white=4095, d
 
 
 def test_a_run_that_was_killed_goes_on(tmp_path):
-    x = pictures(6, 400, 300)
+    x = pictures(4, 400, 300)
     pyramid(tmp_path / "raw", x, 3)
     qz.denoise(tmp_path / "raw", tmp_path / "at-once", rows=64, white=4095, device="cpu")
     clean, record = tmp_path / "clean", tmp_path / "clean.unfinished"
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "raw"), str(clean)]
     kills = 0
-    for least in (6, 20):
+    for least in (6, 16):
         process = subprocess.Popen(command)
         while process.poll() is None:
             if record.exists() and len(record.read_text().splitlines()) > least:

@@ -110,6 +110,8 @@ def row_axis(axes: Axes) -> int:
 def white_level(white: float | None, dtype: np.dtype[Any]) -> float:
     """Which sample is white: it has to be the same for every band."""
     if white is not None:
+        if not 0 < white < np.inf:
+            raise ValueError(f"white = {white!r}: must be a positive number")
         return float(white)
     if dtype.kind == "f":
         return 1.0
@@ -150,6 +152,8 @@ def sigma_for(sigma: Any, axes: Axes) -> Any:
     if sigma is None or isinstance(sigma, _core.NoiseModel):
         return sigma
     numbers = np.asarray(sigma, dtype=np.float64)
+    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
+        raise ValueError(f"sigma = {sigma!r}: must be positive")
     if numbers.size == 1:
         return float(numbers.reshape(()))
     if numbers.shape == (axes.channels,):

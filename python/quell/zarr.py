@@ -90,8 +90,12 @@ def denoise(
     options: dict[str, Any] = {"method": method, "profile": profile, "channel_axis": channel_axis, "white": white}
     # Whether clipping is seen may differ from band to band.
     options |= {"undo_clipping": False, **params}
+    # Whatever is wrong with them is said before anything is written.
+    Denoiser(**options, device=device, threads=threads)
     told = sigma.to_toml() if isinstance(sigma, _core.NoiseModel) else np.asarray(sigma).tolist()
-    asked = json.loads(json.dumps({**options, "sigma": told, "shape": first.shape, "dtype": str(first.dtype)}, default=str))
+    asked = {**options, "sigma": told, "estimator": estimator, "rows": rows}
+    asked |= {"store": str(given.store_path), "shape": first.shape, "dtype": str(first.dtype)}
+    asked = json.loads(json.dumps(asked, default=str))
 
     record = _Record(Path(dst), asked, resume)
     if record.complete:
@@ -170,8 +174,8 @@ def _fill(
     else:
         parts = list(bands(denoiser, axes.height, cuts))
     blocks = list(_blocks(given.shape, chunks, counting))
-    for number, (block, (index, band)) in enumerate(itertools.product(blocks, enumerate(parts))):
-        key = f"0/{'.'.join(str(block[axis].start) for axis in counting)}/{index}"
+    for number, (block, band) in enumerate(itertools.product(blocks, parts)):
+        key = f"0/{'.'.join(str(block[axis].start) for axis in counting)}/{band.first}"
         if key not in record.done:
             read, write = list(block), list(block)
             read[at], write[at] = slice(band.top, band.bottom), slice(band.first, band.last)

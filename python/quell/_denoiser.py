@@ -259,8 +259,10 @@ class Denoiser:
             return self.sigma
         if self.sigma is None:
             return _core.NoiseModel.gauss(25.5, 255)
-        white = 255.0 if self.white is None else self.white
-        return _core.NoiseModel.gauss(float(np.max(to_host(self.sigma))), white)
+        # The type of the samples is not known yet: less than one is of floats, whose white is 1.
+        level = float(np.max(to_host(self.sigma)))
+        white = self.white if self.white is not None else 1.0 if level < 1 else 255.0
+        return _core.NoiseModel.gauss(level, white)
 
     def stream(self, *, layout: str | None = None, bits: int | None = None) -> Stream:
         """A stream of frames through this denoiser, which may look at the frames around each; see `Stream`.

@@ -31,6 +31,9 @@ def test_it_tells_of_itself():
     assert denoiser.params["hard.step"] == "4" and "wiener.step" in denoiser.params
     assert 8 <= denoiser.halo <= 200
     assert denoiser.margin >= denoiser.halo and denoiser.grid % 4 == 0
+    # Noise of a fifth of white, of floats and of bytes.
+    floats, bytes_ = quell.Denoiser("bm3d", "np", sigma=0.2), quell.Denoiser("bm3d", "np", sigma=51, white=255)
+    assert (floats.params, floats.halo) == (bytes_.params, bytes_.halo)
     assert repr(denoiser) == "Denoiser('bm3d', 'normal', sigma=25, hard_step=4, device='cpu')"
     for method in ("ridge", "nlm", "isoline", "classic"):
         assert quell.Denoiser(method).halo > 0

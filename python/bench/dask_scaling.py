@@ -45,7 +45,7 @@ def main():
         for workers in (1, 2):
             target = os.path.join(folder, f"clean{workers}.zarr")
             with (
-                LocalCluster(workers, threads_per_worker=1, dashboard_address=None) as cluster,
+                LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster,
                 Client(cluster),
             ):
                 clean = quell.dask.denoise(da.from_zarr(source), 3000, profile=profile, device="cpu")

@@ -112,7 +112,7 @@ def test_a_worker_may_die(tall):
     distributed = pytest.importorskip("distributed")
     stack = np.stack([np.roll(tall, 13 * i, axis=1) for i in range(16)])
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster,
         distributed.Client(cluster) as client,
     ):
         result = qd.denoise(da.from_array(stack, chunks=(1, 500, 160)), 20, rows=250, device="cpu")

@@ -55,15 +55,20 @@ impl<R: Runtime, F> Video<R, F> {
     }
 }
 
+/// A video, and the way of its samples.
+pub(super) type Parts<'a, R, F> = (&'a mut Video<R, F>, &'a mut Transfer<R>);
+
 /// What a method does to the frames of a [`Video`]; that makes it a [`Sequence`].
 pub(super) trait Windowed: Send {
     type Runtime: Runtime;
     /// A frame in device memory.
     type Frame;
 
-    fn video(&mut self) -> &mut Video<Self::Runtime, Self::Frame>;
-    /// The way of its samples.
-    fn transfer(&mut self) -> &mut Transfer<Self::Runtime>;
+    fn parts(&mut self) -> Parts<'_, Self::Runtime, Self::Frame>;
+
+    fn video(&mut self) -> &mut Video<Self::Runtime, Self::Frame> {
+        self.parts().0
+    }
 
     /// Sends a frame to the device, where it becomes the last one.
     fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop>;
@@ -99,10 +104,9 @@ impl<W: Windowed> Sequence for W {
 /// Filters the next frame, and calls its result.
 fn start<W: Windowed>(all: &mut W, at: usize, to: SampleFormat, control: &Control) -> Result<(), Stop> {
     all.filter(at, to, &mut Clock::off(), control)?;
-    let video = all.video();
-    let (runtime, bytes) = (video.runtime.clone(), video.window.results * video.pixels() * to.bytes());
-    all.transfer().call(&runtime, bytes, to)?;
-    all.video().frames.advance();
+    let (video, transfer) = all.parts();
+    transfer.call(&*video.runtime, video.window.results * video.pixels() * to.bytes(), to)?;
+    video.frames.advance();
     Ok(())
 }
 
@@ -120,7 +124,8 @@ fn go_ahead<W: Windowed>(all: &mut W, control: &Control) -> Result<(), Stop> {
 /// The oldest frame that has not come out.
 fn next<W: Windowed>(all: &mut W, to: &mut [SamplesMut<'_>], control: &Control) -> Result<(), Stop> {
     let format = one_format(to.iter().map(SamplesMut::format));
-    match (all.transfer().called(), all.video().frames.next()) {
+    let (video, transfer) = all.parts();
+    match (transfer.called(), video.frames.next()) {
         (Some(called), _) if called != format => {
             return Err(Error::Shape("the results of a video must be of one type".into()).into());
         }
@@ -130,8 +135,8 @@ fn next<W: Windowed>(all: &mut W, to: &mut [SamplesMut<'_>], control: &Control) 
     }
     all.video().to = Some(format);
     go_ahead(all, control)?;
-    let (runtime, white) = (all.video().runtime.clone(), all.video().white);
-    Ok(all.transfer().fetch(&runtime, to, white)?)
+    let (video, transfer) = all.parts();
+    Ok(transfer.fetch(&*video.runtime, to, video.white)?)
 }
 
 impl<R: Runtime> Gpu<R> {
@@ -151,10 +156,10 @@ impl<R: Runtime> Gpu<R> {
         frames.iter().try_for_each(|frame| all.push(frame, &control))?;
         let format = last.planes.first().map_or(SampleFormat::F32, |s| s.format());
         let times = measure(repeat, |grain| {
-            let mut clock = Clock::start(&*self.runtime, &all.transfer().queue, grain)?;
+            let mut clock = Clock::start(&*self.runtime, &all.parts().1.queue, grain)?;
             all.arrive_again(&mut clock)?;
             all.filter(at, format, &mut clock, &control)?;
-            self.runtime.finish(&all.transfer().queue)?;
+            self.runtime.finish(&all.parts().1.queue)?;
             Ok(clock.read(&*self.runtime)?)
         });
         let mut times = times.map_err(|e: Stop| self.stopped(e))?;

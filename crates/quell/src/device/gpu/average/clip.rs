@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Averager, ITEMS, channels, frame_bytes, motion_bytes, program};
-use crate::device::gpu::ahead::{Video, Windowed};
+use crate::device::gpu::ahead::{Parts, Video, Windowed};
 use crate::device::gpu::bm3d::kernels::Kind;
 use crate::device::gpu::bm3d::pass::{Front, Steps};
 use crate::device::gpu::bm3d::program::Format;
@@ -137,13 +137,9 @@ impl<R: Runtime> Windowed for Clip<R> {
     type Runtime = R;
     type Frame = Frame<R>;
 
-    fn video(&mut self) -> &mut Video<R, Frame<R>> {
-        &mut self.video
-    }
-
-    fn transfer(&mut self) -> &mut Transfer<R> {
+    fn parts(&mut self) -> Parts<'_, R, Frame<R>> {
         let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        &mut memory.transfer
+        (&mut self.video, &mut memory.transfer)
     }
 
     fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {

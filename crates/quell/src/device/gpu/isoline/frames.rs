@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::shape::PoolShape;
 use super::{average, lines, program, rounds};
-use crate::device::gpu::ahead::{Video, Windowed};
+use crate::device::gpu::ahead::{Parts, Video, Windowed};
 use crate::device::gpu::average::{frame_bytes, motion_bytes};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::device::stopped;
@@ -267,13 +267,9 @@ impl<R: Runtime> Windowed for Frames<R> {
     type Runtime = R;
     type Frame = Growing<R::Buffer>;
 
-    fn video(&mut self) -> &mut Video<R, Growing<R::Buffer>> {
-        &mut self.video
-    }
-
-    fn transfer(&mut self) -> &mut Transfer<R> {
+    fn parts(&mut self) -> Parts<'_, R, Growing<R::Buffer>> {
         let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        &mut memory.transfer
+        (&mut self.video, &mut memory.transfer)
     }
 
     fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {

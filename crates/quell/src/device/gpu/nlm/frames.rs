@@ -6,10 +6,10 @@ use super::memory::{Frame, Memory};
 use super::program;
 use super::setup::{Average, Setup};
 use super::shape::Grid;
-use crate::device::gpu::ahead::{Video, Windowed};
+use crate::device::gpu::ahead::{Parts, Video, Windowed};
 use crate::device::gpu::clock::{Clock, KERNELS, UPLOAD};
 use crate::device::gpu::library::Library;
-use crate::device::gpu::transfer::{Kept, Transfer, guide_at, most, one_format};
+use crate::device::gpu::transfer::{Kept, guide_at, most, one_format};
 use crate::device::gpu::{Arg, GpuError, GpuResult, Program, Runtime, Shape, Stop, buffer, int};
 use crate::device::{Input, SampleFormat, Samples};
 use crate::method::Planned;
@@ -142,13 +142,9 @@ impl<R: Runtime> Windowed for Frames<R> {
     type Runtime = R;
     type Frame = Frame<R>;
 
-    fn video(&mut self) -> &mut Video<R, Frame<R>> {
-        &mut self.video
-    }
-
-    fn transfer(&mut self) -> &mut Transfer<R> {
+    fn parts(&mut self) -> Parts<'_, R, Frame<R>> {
         let memory = self.memory.as_mut().unwrap_or_else(|| unreachable!("there until dropped"));
-        &mut memory.transfer
+        (&mut self.video, &mut memory.transfer)
     }
 
     fn send(&mut self, frame: &Input<'_>) -> Result<(), Stop> {

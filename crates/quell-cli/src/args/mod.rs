@@ -6,6 +6,7 @@ mod denoise;
 #[cfg(test)]
 mod documents;
 mod engine;
+mod lab;
 mod noise;
 mod parameters;
 mod reading;
@@ -14,6 +15,7 @@ mod values;
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
 pub(crate) use engine::{EngineArgs, Known};
+pub(crate) use lab::{LabArgs, LabRun};
 pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
@@ -43,6 +45,8 @@ pub(crate) enum Invocation {
     Bench(BenchArgs),
     /// `quell gpu-check`
     Check(CheckArgs),
+    /// `quell lab`
+    Lab(LabArgs),
     /// `quell completions`
     Completions(Shell),
 }
@@ -68,6 +72,7 @@ Examples:
   quell degrade clean.png --sigma 25 --seed 0 -o noisy.png
   quell compare clean.png noisy.png noisy.quell.png
   quell bench --profile all
+  quell lab run pareto                 which method is worth its time here?
   quell devices                        what there is to work on, and what keeps a GPU from being used
 
 sigma is on the scale 0..255 for every picture: 25 means the same for 8 bits, 16 bits and float.
@@ -115,6 +120,7 @@ fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
         "degrade" => Invocation::Degrade(DegradeArgs::from_matches(sub)),
         "devices" => Invocation::Devices(values::style(sub)),
         "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
+        "lab" => Invocation::Lab(LabArgs::from_matches(sub)),
         "gpu-check" => Invocation::Check(CheckArgs::from_matches(sub)),
         _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
     })

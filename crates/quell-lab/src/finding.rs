@@ -5,11 +5,7 @@ use crate::report::Point;
 
 /// The sentence of an experiment; what it asks, where the rows do not tell.
 pub(crate) fn finding(e: &Experiment, points: &[Point]) -> String {
-    let mut text = find(e, points).unwrap_or_else(|| e.question.clone());
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    text
+    find(e, points).unwrap_or_else(|| e.question.clone())
 }
 
 fn find(e: &Experiment, points: &[Point]) -> Option<String> {
@@ -21,16 +17,11 @@ fn find(e: &Experiment, points: &[Point]) -> Option<String> {
                 pairs(&on, of, over).filter_map(|(a, b)| Some((a.sigma, a.psnr? - b.psnr?))).collect();
             let times: Vec<f64> = pairs(&on, of, over).filter_map(|(a, b)| Some(a.ms? / b.ms?)).collect();
             let (least, most) = span(gains.iter().map(|g| g.1))?;
-            // Nobody reads a gain below zero as a loss.
-            let (what, near, far) =
-                if most <= -0.005 { ("loses", -most, -least) } else { ("gains", least, most) };
+            let (word, near, far) =
+                if most <= -0.005 { ("less", -most, -least) } else { ("more", least, most) };
             let gain =
                 if far - near < 0.05 { db((near + far) / 2.0) } else { format!("{near:.2} to {}", db(far)) };
-            let against = if what == "loses" { "against" } else { "over" };
-            Some(format!(
-                "{of} {what} {gain} {against} {over}, and takes {} times as long",
-                number(mean(&times)?)
-            ))
+            Some(format!("{of}: {gain} {word} than {over}, in {} times the time", number(mean(&times)?)))
         }
         Finding::Share { of, over } => {
             let shares: Vec<f64> = pairs(&on, of, over).filter_map(|(a, b)| Some(a.ms? / b.ms?)).collect();
@@ -122,7 +113,11 @@ fn find(e: &Experiment, points: &[Point]) -> Option<String> {
             let names = names(&on);
             let best =
                 names.iter().filter_map(|v| Some((v, gain(v)?))).max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-            Some(format!("{} other frames give up to {} ({})", best.1.1, db(best.1.0), best.0))
+            Some(if best.1.0 < 0.05 {
+                "Other frames give nothing on this clip".into()
+            } else {
+                format!("{} other frames give up to {} ({})", best.1.1, db(best.1.0), best.0)
+            })
         }
         Finding::Displacement => {
             let cost = |p: &&Point| Some(p.ms? * 1e6 / (p.value?.powi(2) * p.megapixels * 1e6));

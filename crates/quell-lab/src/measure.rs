@@ -160,17 +160,21 @@ impl<'a> Bench<'a> {
         }
         let clean = &subject.clean;
         row.psnr_noisy = Some(psnr(clean, &noisy)?.all);
+        if case.memory {
+            // What a device keeps for the next picture would not be taken again.
+            self.backends.clear();
+        }
         let denoiser = self.denoiser(case, Some(&noisy))?;
         let control = self.control();
-        let mut result = denoiser.run(&noisy, &control)?.frame;
+        let before = (case.memory && machine::forget_peak()).then(machine::memory).flatten();
+        let result = denoiser.run(&noisy, &control)?.frame;
         row.psnr = Some(psnr(clean, &result)?.all);
         row.ssim = ssim(clean, &result).ok().map(|q| q.all);
         let on_gpu = denoiser.device().kind != Kind::Cpu;
-        if case.memory && !on_gpu && machine::forget_peak() {
-            let before = machine::memory().map(|(now, _)| now);
-            drop(result);
-            result = denoiser.run(&noisy, &control)?.frame;
-            row.memory_mb = before.zip(machine::memory()).map(|(a, (_, b))| b.saturating_sub(a) as f64 / 1e6);
+        if !on_gpu {
+            let taken =
+                |((now, _), (_, most)): ((u64, u64), (u64, u64))| most.saturating_sub(now) as f64 / 1e6;
+            row.memory_mb = before.zip(machine::memory()).map(taken);
         }
         drop(result);
         let times = timed(|| Ok(denoiser.run(&noisy, &control)?))?;

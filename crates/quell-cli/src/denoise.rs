@@ -319,11 +319,16 @@ fn check_map(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
 
 /// Some flags are for clips alone.
 fn check_clips(args: &DenoiseArgs, jobs: &[Job]) -> Result<(), Failure> {
-    let flag = match (args.frames, args.compare) {
-        (Some(_), _) => "--frames",
-        (None, true) => "--compare",
-        (None, false) => return Ok(()),
+    let flag = match (args.frames, args.compare, &args.grain_table) {
+        (Some(_), ..) => "--frames",
+        (None, true, _) => "--compare",
+        (None, false, Some(_)) => "--grain-table",
+        (None, false, None) => return Ok(()),
     };
+    if args.grain_table.is_some() && jobs.len() > 1 {
+        return Err(Failure::usage(format!("--grain-table: one table for {} clips", jobs.len()))
+            .hint("filter them one by one"));
+    }
     match jobs.iter().find(|j| !j.clip) {
         Some(picture) => {
             Err(Failure::usage(format!("{flag} is for clips; {} is a picture", name(&picture.input)))

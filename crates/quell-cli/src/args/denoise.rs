@@ -41,6 +41,8 @@ pub(crate) struct DenoiseArgs {
     pub(crate) frames: Option<Part>,
     /// Clips before and after, side by side.
     pub(crate) compare: bool,
+    /// Where the grain that is removed from a clip is described.
+    pub(crate) grain_table: Option<PathBuf>,
     /// Arguments for ffmpeg instead of the usual encoder.
     pub(crate) encode: Option<Vec<String>>,
     /// How to filter.
@@ -82,6 +84,14 @@ pub(super) fn define(command: Command) -> Command {
                     .conflicts_with("in-place")
                     .hide_short_help(true)
                     .help("Show what it does to a clip: on the left as it was, on the right the result"),
+                option("grain-table", "FILE")
+                    .value_parser(value_parser!(PathBuf))
+                    .conflicts_with("compare")
+                    .hide_short_help(true)
+                    .help(
+                        "Describe the grain that is removed from a clip as a film grain table of AV1: encoders that get it \
+                         (aomenc --film-grain-table) have players put such grain back",
+                    ),
                 option("encode", "ARGS")
                     .hide_short_help(true)
                     .allow_hyphen_values(true)
@@ -135,6 +145,7 @@ impl DenoiseArgs {
             map: one::<String>(m, "map").and_then(|name| name.parse().ok()),
             frames: one(m, "frames"),
             compare: on(m, "compare"),
+            grain_table: one(m, "grain-table"),
             encode: one::<String>(m, "encode").map(|e| e.split_whitespace().map(str::to_owned).collect()),
             engine: EngineArgs::from_matches(m)?,
             reading: ReadingArgs::from_matches(m),

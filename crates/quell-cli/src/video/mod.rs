@@ -1,12 +1,13 @@
 //! `quell CLIP`: one clip read, filtered and written, frame by frame.
 
 mod compare;
+mod grain;
 mod part;
 mod pipeline;
 
 pub(crate) use part::Part;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context;
@@ -37,6 +38,8 @@ pub(crate) struct ClipOptions {
     part: Option<Part>,
     /// Before and after, side by side.
     compare: bool,
+    /// Where the grain that was removed is described.
+    grain_table: Option<PathBuf>,
 }
 
 impl ClipOptions {
@@ -49,6 +52,7 @@ impl ClipOptions {
         self.writing.encode = args.encode.clone();
         self.writing.remove_rest = args.force;
         (self.part, self.compare) = (args.frames, args.compare);
+        self.grain_table.clone_from(&args.grain_table);
     }
 }
 
@@ -115,12 +119,14 @@ pub(crate) fn filter(
     let live = [&job.input, &job.output].into_iter().any(|p| VideoKind::of_name(p) == Some(VideoKind::Pipe));
     let ahead = if live || clean { 0 } else { engine.frames_ahead() };
     let mut stream = engine.stream(noise, cancel)?.ahead(ahead);
+    let mut grain = options.grain_table.as_ref().map(|_| grain::Grain::new(&info)).transpose()?;
     let cannot = || format!("cannot write {}", name(&job.output));
     let mut writing = options.writing.clone();
     // The sound of the whole clip does not fit to a part of it.
     writing.pictures.source = Some(job.input.clone()).filter(|_| options.part.is_none());
     let copied = clean
         && options.part.is_none()
+        && options.grain_table.is_none()
         && quell_io::video::copy(&job.input, &job.output, &info, &writing).with_context(cannot)?;
     let done = if copied {
         let read = reader.notes().to_vec();
@@ -134,11 +140,16 @@ pub(crate) fn filter(
         let (past, future) = stream.window();
         let reading = options.part.map_or_else(Reading::all, |part| part.reading(past, future));
         let shown = |n| bar.frames(n);
-        let done = if options.compare {
-            let mut compared = compare::Compared::new(&mut stream, info.format);
-            pipeline::run(reader, reading, &mut compared, writer, cancel, shown)
-        } else {
-            pipeline::run(reader, reading, &mut stream, writer, cancel, shown)
+        let done = match (&mut grain, options.compare) {
+            (None, false) => pipeline::run(reader, reading, &mut stream, writer, cancel, shown),
+            (None, true) => {
+                let mut compared = compare::Compared::new(&mut stream, info.format);
+                pipeline::run(reader, reading, &mut compared, writer, cancel, shown)
+            }
+            (Some(grain), _) => {
+                let mut grained = grain::Grained::new(&mut stream, grain);
+                pipeline::run(reader, reading, &mut grained, writer, cancel, shown)
+            }
         };
         drop(bar);
         match done {
@@ -150,6 +161,9 @@ pub(crate) fn filter(
     };
     if let Some((short, kept)) = done.short {
         return Err(damaged(&short, kept, job).into());
+    }
+    if let (Some(path), Some(grain)) = (&options.grain_table, grain) {
+        grain.write(path)?;
     }
     let seconds = started.elapsed().as_secs_f64();
     let scale = 255.0 / info.format.white;

@@ -433,3 +433,44 @@ fn compare_shows_the_clip_beside_its_result() {
     .unwrap();
     f.quell(&["a.pgm", "--compare"]).expect(2).says("--compare is for clips; a.pgm is a picture");
 }
+
+#[test]
+fn the_grain_that_is_removed_is_described_for_encoders() {
+    let f = Folder::new("grain");
+    // A ramp with noise of deviation 8: grain needs flat parts of every brightness.
+    let (w, h, count) = (128, 96, 4);
+    let mut bytes = format!("YUV4MPEG2 W{w} H{h} F25:1 Ip C420jpeg\n").into_bytes();
+    let mut state = 1u32;
+    let mut noise = || {
+        let mut sum = 0.0;
+        for _ in 0..12 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            sum += f64::from(state >> 8) / f64::from(1 << 24);
+        }
+        8.0 * (sum - 6.0)
+    };
+    for _ in 0..count {
+        bytes.extend_from_slice(b"FRAME\n");
+        for i in 0..w * h {
+            bytes.push((40.0 + (i % w) as f64 + noise()).round().clamp(0.0, 255.0) as u8);
+        }
+        bytes.extend(std::iter::repeat_n(128, w * h / 2));
+    }
+    fs::write(f.path("a.y4m"), &bytes).unwrap();
+    let table = ["a.y4m", "-o", "clean.y4m", "--sigma", "8", "--grain-table", "grain.tbl"];
+    f.quell(&table).expect(0);
+    let text = fs::read_to_string(f.path("grain.tbl")).unwrap();
+    assert!(text.starts_with("filmgrn1\nE 0 "), "{text}");
+    // How many points, and of each brightness and level.
+    let luma = text.lines().find(|l| l.trim_start().starts_with("sY")).unwrap();
+    let points: Vec<u32> = luma.split_whitespace().skip(1).map(|n| n.parse().unwrap()).collect();
+    assert!(points[0] > 0 && points[1..].chunks_exact(2).any(|p| p[1] > 10), "{text}");
+    f.quell(&["a.y4m", "-o", "clean.y4m", "--force", "--grain-table", "x.tbl", "--compare"]).expect(2);
+    fs::write(f.path("a.pgm"), b"P5 2 2 255\n0123").unwrap();
+    f.quell(&["a.pgm", "--grain-table", "x.tbl"]).expect(2).says("--grain-table is for clips");
+    fs::copy(f.path("a.y4m"), f.path("b.y4m")).unwrap();
+    f.quell(&["a.y4m", "b.y4m", "-o", "out/", "--grain-table", "x.tbl"])
+        .expect(2)
+        .says("one table for 2 clips");
+    assert!(!f.path("x.tbl").exists());
+}

@@ -11,7 +11,8 @@ from . import _core
 from ._arrays import Array, Axes, as_array, check_out, native, restore, same_memory, white_of
 from ._dlpack import borrow, like, on_device, to_host
 from ._noise import levels
-from ._progress import Report, part, reporting
+from ._parts import Part
+from ._progress import Report, reporting, section
 
 if TYPE_CHECKING:
     from ._stream import Stream
@@ -141,11 +142,28 @@ class Denoiser:
         return like(x, result)
 
     def _filter(
-        self, axes: Axes, x: Array, out: Array, white: float, sigma: Any, report: Report | None
+        self,
+        axes: Axes,
+        x: Array,
+        out: Array,
+        white: float,
+        sigma: Any,
+        report: Report | None,
+        part: Part | None = None,
     ) -> None:
-        """Filters every picture of `x` into `out`."""
+        """Filters every picture of `x` into `out`; or a part of every picture, of whose rows there are those around."""
         noise = levels(sigma, axes, white)
         engine = self._engine()
+
+        def one(given: Array, taken: Array, picture: tuple[int, ...], group: int, report: Report | None) -> None:
+            told = noise(picture, group)
+            if part is None:
+                engine.denoise(given, taken, white, told, self._noise_psd, self._noise_cov, report)
+                return
+            assert told is not None
+            rows = (part.first, part.last)
+            _core.denoise_part(engine, given, taken, white, told, part.height, rows, report)
+
         samples = native(x)
         room = out if out.dtype == samples.dtype and out.flags.aligned else np.empty_like(samples, subok=False)
         given, taken = axes.planar(samples), axes.planar(room)
@@ -153,15 +171,8 @@ class Denoiser:
         done = 0
         for picture in axes.pictures():
             for group, channels in enumerate(axes.together):
-                engine.denoise(
-                    given[picture][channels],
-                    taken[picture][channels],
-                    white,
-                    noise(picture, group),
-                    self._noise_psd,
-                    self._noise_cov,
-                    part(report, done, count),
-                )
+                share = section(report, done, count)
+                one(given[picture][channels], taken[picture][channels], picture, group, share)
                 done += 1
         if room is not out:
             if room.dtype == np.float32:
@@ -237,21 +248,80 @@ class Denoiser:
     @property
     def halo(self) -> int:
         """Pixels around a pixel that its result depends on."""
-        return self._tiling()[0]
+        return _core.halo(self._engine(), self._model(), 1 if self.channel_axis is None else 3)
 
-    @property
-    def grid(self) -> int:
-        """Parts of a picture are to begin at multiples of this many rows, so that patches lie where they do in the whole."""
-        return self._tiling()[1]
+    def parts(self, shape: tuple[int, ...], rows: int) -> list[Part]:
+        """Cuts the pictures of an array into parts that can be filtered one by one, in any order, anywhere.
 
-    @property
-    def margin(self) -> int:
-        """Rows to read above and below a part so that its result is that of the whole picture, bit by bit."""
-        return self._tiling()[2]
+        On the processor the results of BM3D put together are those of the whole picture, bit by bit, wherever it is cut;
+        with other methods they differ by the rounding of floats.
 
-    def _tiling(self) -> tuple[int, int, int]:
-        channels = 1 if self.channel_axis is None else 3
-        return self._engine().tiling(self._model(), channels)
+        Parameters
+        ----------
+        shape : tuple of int
+            Of the whole array, whose axes are those of an array that is filtered at once.
+        rows : int
+            Rows of every part but the last.
+
+        Returns
+        -------
+        list of Part
+            From the top.
+
+        Examples
+        --------
+        >>> import numpy as np, quell
+        >>> noisy = np.random.default_rng(0).normal(100, 10, (900, 64)).astype(np.uint8)
+        >>> denoiser = quell.Denoiser("bm3d", "fast", sigma=10, undo_clipping=False, device="cpu")
+        >>> clean = np.empty_like(noisy)
+        >>> for part in denoiser.parts(noisy.shape, rows=250):
+        ...     clean[part.write] = denoiser.run_part(noisy[part.read], part)
+        >>> bool((clean == denoiser(noisy)).all())
+        True
+        """
+        if len(shape) < 2 or 0 in shape:
+            raise ValueError(f"shape = {tuple(shape)}: is no picture")
+        axes = Axes.of(tuple(shape), self.channel_axis)
+        rows = _count("rows", rows)
+        cuts = [*range(0, axes.height, rows), axes.height]
+        wanted = list(zip(cuts, cuts[1:], strict=False))
+        channels = 3 if axes.channels == 3 else 1
+        reads = _core.part_rows(self._engine(), self._model(), (axes.width, axes.height), channels, wanted)
+        return [Part(axes.height, *write, *read) for write, read in zip(wanted, reads, strict=True)]
+
+    def run_part(self, x: Any, part: Part, *, progress: bool | Report | None = None) -> Any:
+        """Filters a part of the pictures of an array; see `parts`.
+
+        Parameters
+        ----------
+        x : array
+            The rows `part.read` of the whole array.
+        part : Part
+            Which ones these are.
+        progress : bool or callable, optional
+            As in `denoise`.
+
+        Returns
+        -------
+        array
+            The rows `part.write` of the result.
+        """
+        if self.sigma is None:
+            raise ValueError("sigma: must be given for parts: each would find its own")
+        if self._options["undo_clipping"] is not False:
+            raise ValueError("undo_clipping: must be False for parts: whether clipping is seen may differ from one to another")
+        if self._noise_psd is not None or self._noise_cov is not None:
+            raise NotImplementedError("noise_psd, noise_cov: what is correlated is known of whole pictures, not of parts")
+        if on_device(x):
+            raise NotImplementedError("x: parts are filtered on the host: an array on a device is filtered as a whole")
+        array = as_array(to_host(x))
+        axes = Axes.of(array.shape, self.channel_axis)
+        if axes.height != part.bottom - part.top:
+            raise ValueError(f"x: has {axes.height} rows, and must have rows {part.top} to {part.bottom} of the array")
+        result = np.empty_like(array, subok=False)
+        with reporting(progress) as report:
+            self._filter(axes, array, result, white_of(self.white, array), self.sigma, report, part)
+        return like(x, np.ascontiguousarray(result[axes.at_rows(part.kept)]))
 
     def _model(self) -> _core.NoiseModel:
         """The noise, or some."""

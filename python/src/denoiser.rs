@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use quell::device::{Backend, DeviceOptions, Input as Picture, Samples};
 use quell::noise::correlated::{Correlation, Covariance, CovarianceSource, Psd, PsdSource};
 use quell::noise::{Estimator, Model};
-use quell::{Denoiser, DenoiserBuilder, Device, Error, Frame, Method, Plane, Result};
+use quell::{Denoiser, DenoiserBuilder, Device, Error, Method, Plane, Result};
 
 use crate::arrays::{Input, Output, with_frame};
 use crate::device::{check_fork, describe, open, started};
@@ -220,24 +220,6 @@ impl Engine {
     /// Pictures that are worth having in work at once.
     fn at_once(&self, py: Python<'_>) -> usize {
         py.detach(|| self.backend.at_once())
-    }
-
-    /// How a picture may be cut: pixels around a pixel that its result depends on; what parts are to begin at multiples
-    /// of; pixels around a part so that its result is that of the whole bit by bit.
-    fn tiling(&self, noise: &NoiseModel, channels: usize) -> PyResult<(usize, usize, usize)> {
-        const HEIGHT: usize = 1 << 14;
-        let tell = || {
-            let denoiser = self.with(Told::new(255.0, Some(noise), None, None)?)?;
-            let planes = vec![Plane::from_vec(1024, 16, vec![100.0; 1024 * 16])?; channels];
-            let some = Frame::new(planes, 255.0)?;
-            let Some(job) = denoiser.resolve_rows(HEIGHT, &some, None)? else { return Ok((0, 1, 0)) };
-            let parts = job.plan.parts(1);
-            let grid = parts.first().map_or(1, |part| part.write().len());
-            let above = parts.iter().map(|part| part.write().start - part.read().start).max();
-            let below = parts.iter().map(|part| part.read().end - part.write().end).max();
-            Ok((job.plan.halo(), grid, above.max(below).unwrap_or(0)))
-        };
-        tell().map_err(raise)
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `job` | work that Ctrl-C stops and that reports how far it is |
 //! | `device` | devices that are started, once per process |
 //! | `denoiser` | a method with its settings on a device |
+//! | `parts` | some rows of a picture, with the result of the whole |
 //! | `stream` | frames of a video |
 //! | `noise` | what noise is like |
 //! | `metrics` | how close two pictures are |
@@ -25,6 +26,7 @@ mod job;
 mod layout;
 mod metrics;
 mod noise;
+mod parts;
 mod program;
 mod stream;
 
@@ -47,6 +49,8 @@ mod _core {
     use super::metrics::{mse, ssim};
     #[pymodule_export]
     use super::noise::{NoiseModel, estimate, measure};
+    #[pymodule_export]
+    use super::parts::{denoise_part, halo, part_rows};
     #[pymodule_export]
     use super::program::run_program;
     #[pymodule_export]

@@ -13,6 +13,7 @@ mod part;
 mod plan;
 mod registry;
 pub mod ridge;
+mod rows;
 
 pub use frames::{Averaging, Frames};
 pub use front::{Front, Mix, Unclip};

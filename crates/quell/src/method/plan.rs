@@ -303,7 +303,7 @@ impl Plan {
     }
 
     /// Rows that a part is to begin at multiples of.
-    fn row_grid(&self) -> usize {
+    pub(super) fn row_grid(&self) -> usize {
         let blocks = if self.frames.window().is_some() { Averaging::BLOCK } else { 1 };
         let own = lcm(self.work.planned().row_grid(), blocks);
         self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.row_grid()))
@@ -332,7 +332,7 @@ impl Plan {
     }
 
     /// Rows around a part that have to be given with it.
-    fn margin(&self) -> usize {
+    pub(super) fn margin(&self) -> usize {
         self.around(&|work| work.halo().saturating_add(work.unit_rows()))
     }
 

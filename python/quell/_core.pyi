@@ -26,6 +26,7 @@ __all__ = [
     "mse",
     "parameters",
     "part_rows",
+    "refine",
     "run_program",
     "ssim",
 ]
@@ -197,5 +198,15 @@ def denoise_tensor(
     noise: Sequence[NoiseModel | None],
     progress: _Report | None = None,
 ) -> DeviceArray: ...
+def refine(
+    engine: Engine,
+    x: _Array,
+    pilot: _Array,
+    out: _Array,
+    white: float,
+    noise: NoiseModel,
+    psd: _Array | str | None = None,
+    progress: _Report | None = None,
+) -> None: ...
 def host_traffic() -> tuple[int, int]: ...
 def run_program(args: Sequence[str]) -> int: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -322,6 +323,73 @@ class Denoiser:
         with reporting(progress) as report:
             self._filter(axes, array, result, white_of(self.white, array), self.sigma, report, part)
         return like(x, np.ascontiguousarray(result[axes.at_rows(part.kept)]))
+
+    def refine(
+        self,
+        x: Any,
+        pilot: Any,
+        sigma: Any = _SAME,
+        *,
+        channel_axis: Any = _SAME,
+        white: Any = _SAME,
+        progress: bool | Report | None = None,
+    ) -> Any:
+        """Filters an array by pass 2 of BM3D alone, with an estimate of it that you bring: by another method, from another
+        exposure, or from deblurring. Patches are grouped by it, and it tells how much of each coefficient is picture.
+
+        Parameters
+        ----------
+        x : array
+            As in `denoise`; sigma is needed, and what clipping did to the noise is not undone.
+        pilot : array
+            The estimate, of the same shape and in the same units.
+        sigma, channel_axis, white, progress
+            As in `denoise`.
+
+        Returns
+        -------
+        array
+            Of the shape and type of `x`.
+
+        Examples
+        --------
+        >>> import numpy as np, quell
+        >>> noisy = np.random.default_rng(0).normal(0.5, 0.1, (64, 64)).astype(np.float32)
+        >>> denoiser = quell.Denoiser("bm3d", sigma=0.1, device="cpu")
+        >>> basic = quell.bm3d(noisy, 0.1, passes=1, device="cpu")
+        >>> bool(np.abs(denoiser.refine(noisy, basic) - denoiser(noisy)).max() < 1e-5)
+        True
+        """
+        sigma = self.sigma if sigma is _SAME else sigma
+        channel_axis = self.channel_axis if channel_axis is _SAME else channel_axis
+        if self.method != "bm3d":
+            raise NotImplementedError(f"pilot: is for pass 2 of bm3d, and method {self.method} has none")
+        if sigma is None:
+            raise ValueError("sigma: must be given with a pilot")
+        if self._noise_cov is not None:
+            raise NotImplementedError("noise_cov: is for method nlm")
+        if on_device(x) or on_device(pilot):
+            raise NotImplementedError("x, pilot: must be on the host: copy them there first")
+        array, basic = as_array(to_host(x)), as_array(to_host(pilot), "pilot")
+        if basic.shape != array.shape:
+            raise ValueError(f"pilot: has shape {basic.shape}, and x has {array.shape}")
+        if not np.isfinite(basic).all():
+            raise ValueError("pilot: has samples that are not finite")
+        axes = Axes.of(array.shape, channel_axis)
+        level = white_of(self.white if white is _SAME else white, array)
+        noise, engine = levels(sigma, axes, level), self._engine()
+        given, guess = (axes.planar(a.astype(np.float32, order="K", copy=False)) for a in (array, basic))
+        clean = np.empty(given.shape, np.float32)
+        count = len(axes) * len(axes.together)
+        with reporting(progress) as report:
+            for done, (picture, (group, some)) in enumerate(product(axes.pictures(), enumerate(axes.together))):
+                told = noise(picture, group)
+                assert told is not None
+                room, share = clean[picture][some], section(report, done, count)
+                _core.refine(engine, given[picture][some], guess[picture][some], room, level, told, self._noise_psd, share)
+        result = np.empty_like(array, subok=False)
+        restore(clean, axes.planar(result))
+        return like(x, result)
 
     def _model(self) -> _core.NoiseModel:
         """The noise, or some."""

@@ -7,6 +7,7 @@
 //! | `device` | devices that are started, once per process |
 //! | `denoiser` | a method with its settings on a device |
 //! | `parts` | some rows of a picture, with the result of the whole |
+//! | `refine` | pass 2 of BM3D with a pilot |
 //! | `stream` | frames of a video |
 //! | `noise` | what noise is like |
 //! | `metrics` | how close two pictures are |
@@ -28,6 +29,7 @@ mod metrics;
 mod noise;
 mod parts;
 mod program;
+mod refine;
 mod stream;
 
 use pyo3::prelude::*;
@@ -53,6 +55,8 @@ mod _core {
     use super::parts::{denoise_part, halo, part_rows};
     #[pymodule_export]
     use super::program::run_program;
+    #[pymodule_export]
+    use super::refine::refine;
     #[pymodule_export]
     use super::stream::Stream;
 

@@ -80,6 +80,35 @@ def test_parts_that_cannot_be_are_refused(noisy):
     assert denoiser.parts((9, 90), 100)[0].read == slice(0, 9)
 
 
+def test_a_pilot_takes_the_place_of_pass_1(clean, rgb):
+    noisy = (np.clip(clean + np.random.default_rng(3).normal(0, 0.1, clean.shape), 0, 1) * 255).astype(np.uint8)
+    denoiser = quell.Denoiser("bm3d", sigma=25.5, undo_clipping=False, device="cpu")
+    result = denoiser.refine(noisy, clean * 255)
+    assert result.dtype == np.uint8 and result.shape == noisy.shape
+    assert quell.psnr(clean, result / 255.0, white=1) > quell.psnr(clean, denoiser(noisy) / 255.0, white=1) + 1
+    colour = quell.Denoiser("bm3d", "fast", sigma=0.1, channel_axis=-1, device="cpu")
+    basic = quell.bm3d(rgb, 0.1, profile="fast", passes=1, channel_axis=-1, undo_clipping=False, device="cpu")
+    seen = []
+    stack = colour.refine(np.stack([rgb, rgb]), np.stack([basic, rgb * 0]), [0.1, 0.2], progress=seen.append)
+    whole = quell.bm3d(rgb, 0.1, profile="fast", channel_axis=-1, undo_clipping=False, device="cpu")
+    assert np.abs(stack[0] - whole).max() < 1e-3 and not np.array_equal(stack[0], stack[1]) and seen[-1] == 1
+
+
+def test_pilots_that_cannot_be_are_refused(noisy):
+    denoiser = quell.Denoiser("bm3d", "fast", sigma=0.1)
+    photons = quell.noise_model("poisson", gain=0.02, white=1)
+    for kind, says, work in [
+        (NotImplementedError, "nlm", lambda: quell.Denoiser("nlm", sigma=0.1).refine(noisy, noisy)),
+        (NotImplementedError, "pass 2", lambda: quell.Denoiser("bm3d", sigma=0.1, passes=1).refine(noisy, noisy)),
+        (NotImplementedError, "everywhere", lambda: denoiser.refine(noisy, noisy, photons)),
+        (ValueError, "pilot", lambda: denoiser.refine(noisy, noisy[1:])),
+        (ValueError, "sigma", lambda: denoiser.refine(noisy, noisy, None)),
+        (ValueError, "pilot", lambda: denoiser.refine(noisy, np.full_like(noisy, np.nan))),
+    ]:
+        with pytest.raises(kind, match=says):
+            work()
+
+
 def test_progress_is_told(noisy):
     seen = []
     quell.bm3d(np.stack([np.tile(noisy, (4, 4))] * 2), 0.1, progress=seen.append)

@@ -184,6 +184,11 @@ class Denoiser:
     def _on_device(
         self, x: Any, sigma: Any, channel_axis: int | None, white: float | None, report: Report | None
     ) -> _core.DeviceArray:
+        if self.method != "bm3d":
+            raise NotImplementedError(
+                f"method = {self.method!r}: filters arrays on the host, and only bm3d those on a device: copy x to the host "
+                "first (torch: x.cpu(), CuPy: x.get()), or use bm3d"
+            )
         tensor = borrow(x)
         if tensor.dtype is None:
             raise TypeError("x: on a device uint8, uint16 and float32 are known: convert it there first")
@@ -195,7 +200,7 @@ class Denoiser:
         if tensor.strides[columns] != 1 and shape[columns] > 1:
             raise ValueError(
                 "x: on a device the samples of a row must follow each other: planes, such as (3, H, W), not pixels, such as "
-                "(H, W, 3); permute the axes and make it contiguous first"
+                "(H, W, 3); move the channels forward and make it contiguous there (torch: x.movedim(-1, -3).contiguous())"
             )
         if self._noise_psd is not None or self._noise_cov is not None:
             raise NotImplementedError("noise_psd, noise_cov: noise on a device is taken for white")

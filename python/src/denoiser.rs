@@ -15,6 +15,7 @@ use crate::device::{check_fork, describe, open, started};
 use crate::errors::raise;
 use crate::job;
 use crate::noise::NoiseModel;
+use crate::threads::OnItsOwn;
 
 /// A denoiser whose noise is told with every picture.
 #[pyclass(frozen, module = "quell._core")]
@@ -22,7 +23,7 @@ pub(crate) struct Engine {
     builder: DenoiserBuilder,
     pub(crate) backend: Arc<dyn Backend>,
     device: Device,
-    threads: usize,
+    options: DeviceOptions,
 }
 
 /// Sets a number of a builder.
@@ -85,6 +86,15 @@ fn auto(word: &str) -> Result<()> {
 impl Engine {
     /// The denoiser for this noise.
     pub(crate) fn with(&self, told: Told) -> Result<Denoiser> {
+        self.with_on(told, self.backend.clone())
+    }
+
+    /// The same for frames of a video, all of which are filtered by the same threads.
+    pub(crate) fn with_shared(&self, told: Told) -> Result<Denoiser> {
+        self.with_on(told, open(self.device, self.options)?)
+    }
+
+    fn with_on(&self, told: Told, backend: Arc<dyn Backend>) -> Result<Denoiser> {
         check_fork(self.device)?;
         let mut builder = self.builder.clone();
         if let Some(model) = told.noise {
@@ -93,12 +103,12 @@ impl Engine {
         if !told.correlation.is_none() {
             builder = builder.correlation(told.correlation);
         }
-        builder.build_on(self.backend.clone())
+        builder.build_on(backend)
     }
 
     /// Threads beside those of the device.
     pub(crate) fn threads(&self) -> usize {
-        self.threads
+        self.options.threads
     }
 
     /// To be called when there was work: `auto` knows only then what it takes.
@@ -156,7 +166,10 @@ impl Engine {
             }
             builder.check()?;
             let options = DeviceOptions { threads, tile, ..DeviceOptions::default() };
-            Ok(Self { builder, backend: open(device, options)?, device, threads })
+            let shared = open(device, options)?;
+            let own = threads > 0 && matches!(device, Device::Cpu | Device::Auto);
+            let backend = if own { Arc::new(OnItsOwn { shared, options }) } else { shared };
+            Ok(Self { builder, backend, device, options })
         };
         py.detach(build).map_err(raise)
     }
@@ -180,7 +193,7 @@ impl Engine {
         let found = job::run(py, progress.as_ref(), move |control| {
             let (size, planes) = (x.size(), x.planes());
             let denoiser = self.with(told)?;
-            let host = job::host(self.threads)?;
+            let host = job::host(self.threads())?;
             let resolved =
                 with_frame(&planes, size, white, |frame| host.install(|| denoiser.resolve(frame)))?;
             let samples: Vec<Samples<'_>> = planes.iter().map(|plane| plane.samples()).collect();
@@ -193,7 +206,7 @@ impl Engine {
                 }
                 Some(job) if job.plan.window().guides == 0 => {
                     let picture = Picture { planes: &samples, guide: &[] };
-                    self.backend.open(&job.plan)?.frame(&picture, to, control)
+                    denoiser.backend().open(&job.plan)?.frame(&picture, to, control)
                 }
                 // What patches are compared on is made from floats.
                 Some(job) => with_frame(&planes, size, white, |frame| {

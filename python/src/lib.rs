@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `arrays` | NumPy arrays as planes of samples, borrowed where their layout allows |
 //! | `job` | work that Ctrl-C stops and that reports how far it is |
+//! | `idle` | what a call uses and leaves to the next one |
 //! | `device` | devices that are started, once per process |
+//! | `threads` | the processor, where it is said how many threads a call has |
 //! | `denoiser` | a method with its settings on a device |
 //! | `parts` | some rows of a picture, with the result of the whole |
 //! | `refine` | pass 2 of BM3D with a pilot |
@@ -23,6 +25,7 @@ mod device;
 mod device_array;
 mod dlpack;
 mod errors;
+mod idle;
 mod job;
 mod layout;
 mod metrics;
@@ -31,6 +34,7 @@ mod parts;
 mod program;
 mod refine;
 mod stream;
+mod threads;
 
 use pyo3::prelude::*;
 

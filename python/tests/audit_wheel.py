@@ -1,7 +1,7 @@
 """Looks at a wheel as whoever publishes it does: it must be for the systems that its name says, bring no library of others, and
 be small.
 
-    python scripts/audit-wheel.py quell-*.whl        needs auditwheel and patchelf
+    python python/tests/audit_wheel.py quell-*.whl        needs auditwheel and patchelf
 """
 
 import os

@@ -55,14 +55,16 @@ def spectra(sigma_psd: Any, shape: tuple[int, ...]) -> Array:
 def regularised(z: Array, power: Array, transfer: Spectrum) -> Inverse:
     """The inverse where noise does not drown the picture, and less of it where it does."""
     limit = _REGULARISED * power / np.ptp(z) ** 2
-    return _applied(z, power, np.conj(transfer) / (np.abs(transfer) ** 2 + limit))
+    gain: Array = 1 / (np.abs(transfer) ** 2 + limit)
+    return _applied(z, power, np.conj(transfer) * gain)
 
 
 def regularised_wiener(z: Array, power: Array, transfer: Spectrum, basic: Array) -> Inverse:
     """The same where an estimate tells how much picture there is at each frequency."""
     known = np.abs(np.fft.fft2(basic)) ** 2
     limit = _WIENER * power
-    return _applied(z, power, np.conj(transfer) * known / (known * np.abs(transfer) ** 2 + limit))
+    gain: Array = known / (known * np.abs(transfer) ** 2 + limit)
+    return _applied(z, power, np.conj(transfer) * gain)
 
 
 def _applied(z: Array, power: Array, inverse: Spectrum) -> Inverse:

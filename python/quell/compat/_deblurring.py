@@ -67,5 +67,5 @@ def regularised_wiener(z: Array, power: Array, transfer: Spectrum, basic: Array)
     return _applied(z, power, np.conj(transfer) * gain)
 
 
-def _applied(z: Array, power: Array, inverse: Spectrum) -> Inverse:
+def _applied(z: Array, power: Array, inverse: npt.NDArray[Any]) -> Inverse:
     return Inverse(np.real(np.fft.ifft2(np.fft.fft2(z) * inverse)), power * np.abs(inverse) ** 2)

@@ -5,7 +5,7 @@ Filters
 denoise, bm3d, ridge, nlm, isoline
     A noisy array in, a clean one out.
 Denoiser
-    The same, made once for many arrays; and for streams of frames.
+    The same, made once for many arrays; for streams of frames, and for parts of what does not fit into memory.
 
 Noise
 -----
@@ -28,6 +28,7 @@ from ._device import DeviceInfo, devices
 from ._filters import bm3d, denoise, isoline, nlm, ridge
 from ._metrics import psnr, ssim
 from ._noise import estimate_noise, estimate_sigma, noise_model
+from ._parts import Part
 from ._stream import Stream
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "DeviceInfo",
     "DeviceMemoryError",
     "NoiseModel",
+    "Part",
     "QuellError",
     "Stream",
     "__version__",

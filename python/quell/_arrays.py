@@ -116,6 +116,15 @@ class Axes:
         return np.moveaxis(array, self.channel, -3)
 
     @property
+    def rows(self) -> int:
+        """The axis of the rows."""
+        return [axis for axis in range(self.ndim) if axis != self.channel][-2]
+
+    def at_rows(self, some: slice) -> tuple[slice, ...]:
+        """The index of some rows of an array."""
+        return (*[slice(None)] * self.rows, some)
+
+    @property
     def together(self) -> list[slice]:
         """Channels that are filtered together: one, or red, green and blue; others one by one."""
         if self.channels in (1, 3):

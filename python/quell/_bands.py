@@ -1,10 +1,9 @@
-"""Arrays that do not fit into memory or on one machine: bands of rows that give what the whole gives, bit by bit."""
+"""Arrays that do not fit into memory or on one machine: what bands of rows have in common."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,9 +14,6 @@ from ._arrays import Array, Axes
 from ._denoiser import Denoiser
 from ._noise import estimate_noise
 
-# BM3D adds up reference patches in units of at most this many rows; where they begin decides the order of additions.
-_UNIT_ROWS = 72
-
 # Samples of a picture that are worth having in memory at once.
 _SAMPLES = 1 << 24
 
@@ -25,86 +21,9 @@ _SAMPLES = 1 << 24
 _STRIPS, _STRIP_ROWS, _STRIP_COLUMNS = 4, 256, 2048
 
 
-@dataclass(frozen=True)
-class Band:
-    """Rows `first..last` of the result, and those of the picture that they are made of."""
-
-    first: int
-    last: int
-    top: int
-    bottom: int
-
-    def kept(self, rows: int) -> tuple[Any, ...]:
-        """What of the filtered rows is the result; `rows` is their axis."""
-        return (*[slice(None)] * rows, slice(self.first - self.top, self.last - self.top))
-
-    def read(self, rows: int) -> tuple[Any, ...]:
-        """What of the picture is filtered."""
-        return (*[slice(None)] * rows, slice(self.top, self.bottom))
-
-
-def bands(denoiser: Denoiser, height: int, cuts: list[int]) -> Iterator[Band]:
-    """Bands that end where `cuts` say."""
-    halo = denoiser.halo
-    align = _units(denoiser, height) if denoiser.method == "bm3d" else None
-    first = 0
-    for last in cuts:
-        if align is None:
-            top = max(0, first - denoiser.margin) // denoiser.grid * denoiser.grid
-            yield Band(first, last, top, min(height, last + denoiser.margin))
-        else:
-            yield Band(first, last, *align(max(0, first - halo), min(height, last + halo)))
-        first = last
-
-
-def _units(denoiser: Denoiser, height: int) -> Callable[[int, int], tuple[int, int]]:
-    """Which rows to filter so that the units that touch some rows are those of the whole picture."""
-    params = denoiser.params
-    passes = ["hard", "wiener"][: int(params["passes"])]
-    sizes = [(int(params[f"{name}.patch"]), int(params[f"{name}.step"])) for name in passes]
-    whole = [_starts(height, *size) for size in sizes]
-
-    def same(top: int, bottom: int, low: int, high: int) -> bool:
-        """Whether units of rows `top..bottom` are those of the whole wherever they touch `low..high`."""
-        for size, starts in zip(sizes, whole, strict=True):
-            mine = _starts(bottom - top, *size) + top
-            if not np.array_equal(_touching(starts, height, low, high), _touching(mine, bottom, low, high)):
-                return False
-        return True
-
-    def align(low: int, high: int) -> tuple[int, int]:
-        tops = sorted(set.intersection(*(set(starts[starts <= low].tolist()) for starts in whole)), reverse=True)
-        for top in tops:
-            for bottom in range(high, min(height, high + 2 * _UNIT_ROWS) + 1):
-                if bottom - top >= max(patch for patch, _ in sizes) and same(top, bottom, low, high):
-                    return top, bottom
-        return 0, height
-
-    return align
-
-
-def _starts(height: int, patch: int, step: int) -> Any:
-    """The first row of every unit of a picture."""
-    rows = np.arange(0, height - patch + 1, step)
-    if rows[-1] != height - patch:
-        rows = np.append(rows, height - patch)
-    units = -(-len(rows) // max(1, _UNIT_ROWS // step))
-    return rows[:: -(-len(rows) // units)]
-
-
-def _touching(starts: Any, end: int, low: int, high: int) -> Any:
-    """The units with patches in these rows."""
-    return starts[(np.append(starts[1:], end) > low) & (starts < high)]
-
-
 def rows_at_once(width: int, halo: int) -> int:
     """Rows of a band: enough that the rows around it are not most of the work, and not more than memory is for."""
     return max(4 * halo, _SAMPLES // width)
-
-
-def row_axis(axes: Axes) -> int:
-    """The axis of the rows."""
-    return [axis for axis in range(axes.ndim) if axis != axes.channel][-2]
 
 
 def white_level(white: float | None, dtype: np.dtype[Any]) -> float:

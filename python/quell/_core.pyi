@@ -15,14 +15,18 @@ __all__ = [
     "QuellError",
     "Stream",
     "Tensor",
+    "denoise_part",
     "denoise_tensor",
     "devices",
     "estimate",
+    "halo",
     "host_traffic",
     "measure",
     "methods",
     "mse",
     "parameters",
+    "part_rows",
+    "refine",
     "run_program",
     "ssim",
 ]
@@ -98,7 +102,6 @@ class Engine:
     ) -> NoiseModel | None: ...
     def device(self) -> dict[str, Any]: ...
     def at_once(self) -> int: ...
-    def tiling(self, noise: NoiseModel, channels: int) -> tuple[int, int, int]: ...
 
 @final
 class Stream:
@@ -169,6 +172,24 @@ def methods() -> list[tuple[str, str, list[str], str]]: ...
 def parameters(
     method: str, profile: str | None, sigma: float, color: bool
 ) -> list[tuple[str, str, str]]: ...
+def halo(engine: Engine, noise: NoiseModel, channels: int) -> int: ...
+def part_rows(
+    engine: Engine,
+    noise: NoiseModel,
+    size: tuple[int, int],
+    channels: int,
+    rows: Sequence[tuple[int, int]],
+) -> list[tuple[int, int]]: ...
+def denoise_part(
+    engine: Engine,
+    x: _Array,
+    out: _Array,
+    white: float,
+    noise: NoiseModel,
+    height: int,
+    rows: tuple[int, int],
+    progress: _Report | None = None,
+) -> None: ...
 def denoise_tensor(
     engine: Engine,
     x: Tensor,
@@ -177,5 +198,15 @@ def denoise_tensor(
     noise: Sequence[NoiseModel | None],
     progress: _Report | None = None,
 ) -> DeviceArray: ...
+def refine(
+    engine: Engine,
+    x: _Array,
+    pilot: _Array,
+    out: _Array,
+    white: float,
+    noise: NoiseModel,
+    psd: _Array | str | None = None,
+    progress: _Report | None = None,
+) -> None: ...
 def host_traffic() -> tuple[int, int]: ...
 def run_program(args: Sequence[str]) -> int: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from . import _core
 from ._arrays import Array, Axes, as_array, check_out, native, restore, same_memory, white_of
 from ._dlpack import borrow, like, on_device, to_host
 from ._noise import levels
-from ._progress import Report, part, reporting
+from ._parts import Part
+from ._progress import Report, reporting, section
 
 if TYPE_CHECKING:
     from ._stream import Stream
@@ -141,11 +143,28 @@ class Denoiser:
         return like(x, result)
 
     def _filter(
-        self, axes: Axes, x: Array, out: Array, white: float, sigma: Any, report: Report | None
+        self,
+        axes: Axes,
+        x: Array,
+        out: Array,
+        white: float,
+        sigma: Any,
+        report: Report | None,
+        part: Part | None = None,
     ) -> None:
-        """Filters every picture of `x` into `out`."""
+        """Filters every picture of `x` into `out`; or a part of every picture, of whose rows there are those around."""
         noise = levels(sigma, axes, white)
         engine = self._engine()
+
+        def one(given: Array, taken: Array, picture: tuple[int, ...], group: int, report: Report | None) -> None:
+            told = noise(picture, group)
+            if part is None:
+                engine.denoise(given, taken, white, told, self._noise_psd, self._noise_cov, report)
+                return
+            assert told is not None
+            rows = (part.first, part.last)
+            _core.denoise_part(engine, given, taken, white, told, part.height, rows, report)
+
         samples = native(x)
         room = out if out.dtype == samples.dtype and out.flags.aligned else np.empty_like(samples, subok=False)
         given, taken = axes.planar(samples), axes.planar(room)
@@ -153,15 +172,8 @@ class Denoiser:
         done = 0
         for picture in axes.pictures():
             for group, channels in enumerate(axes.together):
-                engine.denoise(
-                    given[picture][channels],
-                    taken[picture][channels],
-                    white,
-                    noise(picture, group),
-                    self._noise_psd,
-                    self._noise_cov,
-                    part(report, done, count),
-                )
+                share = section(report, done, count)
+                one(given[picture][channels], taken[picture][channels], picture, group, share)
                 done += 1
         if room is not out:
             if room.dtype == np.float32:
@@ -172,6 +184,11 @@ class Denoiser:
     def _on_device(
         self, x: Any, sigma: Any, channel_axis: int | None, white: float | None, report: Report | None
     ) -> _core.DeviceArray:
+        if self.method != "bm3d":
+            raise NotImplementedError(
+                f"method = {self.method!r}: filters arrays on the host, and only bm3d those on a device: copy x to the host "
+                "first (torch: x.cpu(), CuPy: x.get()), or use bm3d"
+            )
         tensor = borrow(x)
         if tensor.dtype is None:
             raise TypeError("x: on a device uint8, uint16 and float32 are known: convert it there first")
@@ -183,7 +200,7 @@ class Denoiser:
         if tensor.strides[columns] != 1 and shape[columns] > 1:
             raise ValueError(
                 "x: on a device the samples of a row must follow each other: planes, such as (3, H, W), not pixels, such as "
-                "(H, W, 3); permute the axes and make it contiguous first"
+                "(H, W, 3); move the channels forward and make it contiguous there (torch: x.movedim(-1, -3).contiguous())"
             )
         if self._noise_psd is not None or self._noise_cov is not None:
             raise NotImplementedError("noise_psd, noise_cov: noise on a device is taken for white")
@@ -237,21 +254,147 @@ class Denoiser:
     @property
     def halo(self) -> int:
         """Pixels around a pixel that its result depends on."""
-        return self._tiling()[0]
+        return _core.halo(self._engine(), self._model(), 1 if self.channel_axis is None else 3)
 
-    @property
-    def grid(self) -> int:
-        """Parts of a picture are to begin at multiples of this many rows, so that patches lie where they do in the whole."""
-        return self._tiling()[1]
+    def parts(self, shape: tuple[int, ...], rows: int) -> list[Part]:
+        """Cuts the pictures of an array into parts that can be filtered one by one, in any order, anywhere.
 
-    @property
-    def margin(self) -> int:
-        """Rows to read above and below a part so that its result is that of the whole picture, bit by bit."""
-        return self._tiling()[2]
+        On the processor the results of BM3D put together are those of the whole picture, bit by bit, wherever it is cut;
+        with other methods they differ by the rounding of floats.
 
-    def _tiling(self) -> tuple[int, int, int]:
-        channels = 1 if self.channel_axis is None else 3
-        return self._engine().tiling(self._model(), channels)
+        Parameters
+        ----------
+        shape : tuple of int
+            Of the whole array, whose axes are those of an array that is filtered at once.
+        rows : int
+            Rows of every part but the last.
+
+        Returns
+        -------
+        list of Part
+            From the top.
+
+        Examples
+        --------
+        >>> import numpy as np, quell
+        >>> noisy = np.random.default_rng(0).normal(100, 10, (900, 64)).astype(np.uint8)
+        >>> denoiser = quell.Denoiser("bm3d", "fast", sigma=10, undo_clipping=False, device="cpu")
+        >>> clean = np.empty_like(noisy)
+        >>> for part in denoiser.parts(noisy.shape, rows=250):
+        ...     clean[part.write] = denoiser.run_part(noisy[part.read], part)
+        >>> bool((clean == denoiser(noisy)).all())
+        True
+        """
+        if len(shape) < 2 or 0 in shape:
+            raise ValueError(f"shape = {tuple(shape)}: is no picture")
+        axes = Axes.of(tuple(shape), self.channel_axis)
+        rows = _count("rows", rows)
+        cuts = [*range(0, axes.height, rows), axes.height]
+        wanted = list(zip(cuts, cuts[1:], strict=False))
+        channels = 3 if axes.channels == 3 else 1
+        reads = _core.part_rows(self._engine(), self._model(), (axes.width, axes.height), channels, wanted)
+        return [Part(axes.height, *write, *read) for write, read in zip(wanted, reads, strict=True)]
+
+    def run_part(self, x: Any, part: Part, *, progress: bool | Report | None = None) -> Any:
+        """Filters a part of the pictures of an array; see `parts`.
+
+        Parameters
+        ----------
+        x : array
+            The rows `part.read` of the whole array.
+        part : Part
+            Which ones these are.
+        progress : bool or callable, optional
+            As in `denoise`.
+
+        Returns
+        -------
+        array
+            The rows `part.write` of the result.
+        """
+        if self.sigma is None:
+            raise ValueError("sigma: must be given for parts: each would find its own")
+        if self._options["undo_clipping"] is not False:
+            raise ValueError("undo_clipping: must be False for parts: whether clipping is seen may differ from one to another")
+        if self._noise_psd is not None or self._noise_cov is not None:
+            raise NotImplementedError("noise_psd, noise_cov: what is correlated is known of whole pictures, not of parts")
+        if on_device(x):
+            raise NotImplementedError("x: parts are filtered on the host: an array on a device is filtered as a whole")
+        array = as_array(to_host(x))
+        axes = Axes.of(array.shape, self.channel_axis)
+        if axes.height != part.bottom - part.top:
+            raise ValueError(f"x: has {axes.height} rows, and must have rows {part.top} to {part.bottom} of the array")
+        result = np.empty_like(array, subok=False)
+        with reporting(progress) as report:
+            self._filter(axes, array, result, white_of(self.white, array), self.sigma, report, part)
+        return like(x, np.ascontiguousarray(result[axes.at_rows(part.kept)]))
+
+    def refine(
+        self,
+        x: Any,
+        pilot: Any,
+        sigma: Any = _SAME,
+        *,
+        channel_axis: Any = _SAME,
+        white: Any = _SAME,
+        progress: bool | Report | None = None,
+    ) -> Any:
+        """Filters an array by pass 2 of BM3D alone, with an estimate of it that you bring: by another method, from another
+        exposure, or from deblurring. Patches are grouped by it, and it tells how much of each coefficient is picture.
+
+        Parameters
+        ----------
+        x : array
+            As in `denoise`; sigma is needed, and what clipping did to the noise is not undone.
+        pilot : array
+            The estimate, of the same shape and in the same units.
+        sigma, channel_axis, white, progress
+            As in `denoise`.
+
+        Returns
+        -------
+        array
+            Of the shape and type of `x`.
+
+        Examples
+        --------
+        >>> import numpy as np, quell
+        >>> noisy = np.random.default_rng(0).normal(0.5, 0.1, (64, 64)).astype(np.float32)
+        >>> denoiser = quell.Denoiser("bm3d", sigma=0.1, device="cpu")
+        >>> basic = quell.bm3d(noisy, 0.1, passes=1, device="cpu")
+        >>> bool(np.abs(denoiser.refine(noisy, basic) - denoiser(noisy)).max() < 1e-5)
+        True
+        """
+        sigma = self.sigma if sigma is _SAME else sigma
+        channel_axis = self.channel_axis if channel_axis is _SAME else channel_axis
+        if self.method != "bm3d":
+            raise NotImplementedError(f"pilot: is for pass 2 of bm3d, and method {self.method} has none")
+        if sigma is None:
+            raise ValueError("sigma: must be given with a pilot")
+        if self._noise_cov is not None:
+            raise NotImplementedError("noise_cov: is for method nlm")
+        if on_device(x) or on_device(pilot):
+            raise NotImplementedError("x, pilot: must be on the host: copy them there first")
+        array, basic = as_array(to_host(x)), as_array(to_host(pilot), "pilot")
+        if basic.shape != array.shape:
+            raise ValueError(f"pilot: has shape {basic.shape}, and x has {array.shape}")
+        if not np.isfinite(basic).all():
+            raise ValueError("pilot: has samples that are not finite")
+        axes = Axes.of(array.shape, channel_axis)
+        level = white_of(self.white if white is _SAME else white, array)
+        noise, engine = levels(sigma, axes, level), self._engine()
+        given, guess = (axes.planar(a.astype(np.float32, order="K", copy=False)) for a in (array, basic))
+        clean = np.empty(given.shape, np.float32)
+        count = len(axes) * len(axes.together)
+        with reporting(progress) as report:
+            for done, (picture, (group, some)) in enumerate(product(axes.pictures(), enumerate(axes.together))):
+                told = noise(picture, group)
+                assert told is not None
+                room, share = clean[picture][some], section(report, done, count)
+                _core.refine(engine, given[picture][some], guess[picture][some], room, level, told, self._noise_psd, share)
+        result = np.empty_like(array, subok=False)
+        restore(clean, axes.planar(result))
+        return like(x, result)
 
     def _model(self) -> _core.NoiseModel:
         """The noise, or some."""

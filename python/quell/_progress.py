@@ -24,7 +24,7 @@ def reporting(progress: bool | Report | None) -> Iterator[Report | None]:
         raise TypeError(f"progress: must be True or callable, not {type(progress).__name__}")
 
 
-def part(report: Report | None, index: int, count: int) -> Report | None:
+def section(report: Report | None, index: int, count: int) -> Report | None:
     """Of the `index`-th of `count` equal parts of the work."""
     if report is None or count == 1:
         return report

@@ -19,8 +19,9 @@ import numpy as np
 
 from . import _device
 from ._arrays import Array, Axes
-from ._bands import Band, bands, noise_of, refuse_spectra, row_axis, rows_at_once, sigma_for, started, white_level
+from ._bands import noise_of, refuse_spectra, rows_at_once, sigma_for, started, white_level
 from ._denoiser import Denoiser
+from ._parts import Part
 
 # Typed in part only.
 da: Any = import_module("dask.array")
@@ -97,20 +98,19 @@ def denoise(
         **params,
     }
     denoiser = Denoiser(**options, device="cpu")
-    at = row_axis(axes)
+    at = axes.rows
     rows = rows or rows_at_once(axes.width, denoiser.halo)
-    cuts = [*range(rows, axes.height, rows), axes.height]
     # Pictures of a chunk are filtered one by one; a picture is not cut but for its rows.
     whole = {axis: -1 for axis in (at, *_across(axes))}
     packed = pickle.dumps(options)
-    parts = []
-    for band in bands(denoiser, axes.height, cuts):
-        some = array[band.read(at)].rechunk(whole)
-        chunks = tuple((band.last - band.first,) if axis == at else c for axis, c in enumerate(some.chunks))
-        parts.append(
-            some.map_blocks(_filter, packed, band, at, device, chunks=chunks, dtype=array.dtype, meta=some._meta, name=None)
+    bands = []
+    for part in denoiser.parts(array.shape, rows):
+        some = array[axes.at_rows(part.read)].rechunk(whole)
+        chunks = tuple((part.last - part.first,) if axis == at else c for axis, c in enumerate(some.chunks))
+        bands.append(
+            some.map_blocks(_filter, packed, part, device, chunks=chunks, dtype=array.dtype, meta=some._meta, name=None)
         )
-    return da.concatenate(parts, axis=at)
+    return da.concatenate(bands, axis=at)
 
 
 def _across(axes: Axes) -> list[int]:
@@ -119,10 +119,9 @@ def _across(axes: Axes) -> list[int]:
     return [columns] if axes.channel is None else [columns, axes.channel]
 
 
-def _filter(block: Array, packed: bytes, band: Band, at: int, device: str) -> Array:
+def _filter(block: Array, packed: bytes, part: Part, device: str) -> Any:
     """A band of some pictures, in a worker."""
-    denoiser = started(packed, _own_device(device))
-    return np.ascontiguousarray(denoiser(block)[band.kept(at)])
+    return started(packed, _own_device(device)).run_part(block, part)
 
 
 def _own_device(device: str) -> str:

@@ -21,8 +21,9 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, Axes
-from ._bands import Band, bands, noise_of, refuse_spectra, row_axis, rows_at_once, sigma_for, white_level
+from ._bands import noise_of, refuse_spectra, rows_at_once, sigma_for, white_level
 from ._denoiser import Denoiser
+from ._parts import Part
 from ._progress import Report, reporting
 
 # Its types are not those that we mean by them: an item of a group may be anything.
@@ -162,26 +163,25 @@ def _fill(
     report: Report | None,
 ) -> None:
     """The largest level. A band is made of whole chunks, so that each is written once."""
-    at = row_axis(axes)
+    at = axes.rows
     chunks = out.shards or out.chunks
     counting = _counting(axes)
     deep = math.prod(chunks[axis] for axis in counting)
     rows = rows or rows_at_once(axes.width * axes.channels * deep, 0 if denoiser is None else denoiser.halo)
     rows = max(1, rows // chunks[at]) * chunks[at]
-    cuts = [*range(rows, axes.height, rows), axes.height]
     if denoiser is None:
-        parts = [Band(first, last, first, last) for first, last in itertools.pairwise([0, *cuts])]
+        cuts = itertools.pairwise([*range(0, axes.height, rows), axes.height])
+        parts = [Part(axes.height, first, last, first, last) for first, last in cuts]
     else:
-        parts = list(bands(denoiser, axes.height, cuts))
+        parts = denoiser.parts(given.shape, rows)
     blocks = list(_blocks(given.shape, chunks, counting))
-    for number, (block, band) in enumerate(itertools.product(blocks, parts)):
-        key = f"0/{'.'.join(str(block[axis].start) for axis in counting)}/{band.first}"
+    for number, (block, part) in enumerate(itertools.product(blocks, parts)):
+        key = f"0/{'.'.join(str(block[axis].start) for axis in counting)}/{part.first}"
         if key not in record.done:
             read, write = list(block), list(block)
-            read[at], write[at] = slice(band.top, band.bottom), slice(band.first, band.last)
+            read[at], write[at] = part.read, part.write
             some = np.asarray(given[tuple(read)])
-            clean = some if denoiser is None else denoiser(some)
-            out[tuple(write)] = clean[band.kept(at)]
+            out[tuple(write)] = some if denoiser is None else denoiser.run_part(some, part)
             record.note(key)
         if report is not None:
             report((number + 1) / (len(blocks) * len(parts)))

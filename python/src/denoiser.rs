@@ -8,13 +8,14 @@ use pyo3::types::PyDict;
 use quell::device::{Backend, DeviceOptions, Input as Picture, Samples};
 use quell::noise::correlated::{Correlation, Covariance, CovarianceSource, Psd, PsdSource};
 use quell::noise::{Estimator, Model};
-use quell::{Denoiser, DenoiserBuilder, Device, Error, Frame, Method, Plane, Result};
+use quell::{Denoiser, DenoiserBuilder, Device, Error, Method, Plane, Result};
 
 use crate::arrays::{Input, Output, with_frame};
 use crate::device::{check_fork, describe, open, started};
 use crate::errors::raise;
 use crate::job;
 use crate::noise::NoiseModel;
+use crate::threads::OnItsOwn;
 
 /// A denoiser whose noise is told with every picture.
 #[pyclass(frozen, module = "quell._core")]
@@ -22,7 +23,7 @@ pub(crate) struct Engine {
     builder: DenoiserBuilder,
     pub(crate) backend: Arc<dyn Backend>,
     device: Device,
-    threads: usize,
+    options: DeviceOptions,
 }
 
 /// Sets a number of a builder.
@@ -85,6 +86,15 @@ fn auto(word: &str) -> Result<()> {
 impl Engine {
     /// The denoiser for this noise.
     pub(crate) fn with(&self, told: Told) -> Result<Denoiser> {
+        self.with_on(told, self.backend.clone())
+    }
+
+    /// The same for frames of a video, all of which are filtered by the same threads.
+    pub(crate) fn with_shared(&self, told: Told) -> Result<Denoiser> {
+        self.with_on(told, open(self.device, self.options)?)
+    }
+
+    fn with_on(&self, told: Told, backend: Arc<dyn Backend>) -> Result<Denoiser> {
         check_fork(self.device)?;
         let mut builder = self.builder.clone();
         if let Some(model) = told.noise {
@@ -93,12 +103,12 @@ impl Engine {
         if !told.correlation.is_none() {
             builder = builder.correlation(told.correlation);
         }
-        builder.build_on(self.backend.clone())
+        builder.build_on(backend)
     }
 
     /// Threads beside those of the device.
     pub(crate) fn threads(&self) -> usize {
-        self.threads
+        self.options.threads
     }
 
     /// To be called when there was work: `auto` knows only then what it takes.
@@ -156,7 +166,10 @@ impl Engine {
             }
             builder.check()?;
             let options = DeviceOptions { threads, tile, ..DeviceOptions::default() };
-            Ok(Self { builder, backend: open(device, options)?, device, threads })
+            let shared = open(device, options)?;
+            let own = threads > 0 && matches!(device, Device::Cpu | Device::Auto);
+            let backend = if own { Arc::new(OnItsOwn { shared, options }) } else { shared };
+            Ok(Self { builder, backend, device, options })
         };
         py.detach(build).map_err(raise)
     }
@@ -180,7 +193,7 @@ impl Engine {
         let found = job::run(py, progress.as_ref(), move |control| {
             let (size, planes) = (x.size(), x.planes());
             let denoiser = self.with(told)?;
-            let host = job::host(self.threads)?;
+            let host = job::host(self.threads())?;
             let resolved =
                 with_frame(&planes, size, white, |frame| host.install(|| denoiser.resolve(frame)))?;
             let samples: Vec<Samples<'_>> = planes.iter().map(|plane| plane.samples()).collect();
@@ -193,7 +206,7 @@ impl Engine {
                 }
                 Some(job) if job.plan.window().guides == 0 => {
                     let picture = Picture { planes: &samples, guide: &[] };
-                    self.backend.open(&job.plan)?.frame(&picture, to, control)
+                    denoiser.backend().open(&job.plan)?.frame(&picture, to, control)
                 }
                 // What patches are compared on is made from floats.
                 Some(job) => with_frame(&planes, size, white, |frame| {
@@ -220,24 +233,6 @@ impl Engine {
     /// Pictures that are worth having in work at once.
     fn at_once(&self, py: Python<'_>) -> usize {
         py.detach(|| self.backend.at_once())
-    }
-
-    /// How a picture may be cut: pixels around a pixel that its result depends on; what parts are to begin at multiples
-    /// of; pixels around a part so that its result is that of the whole bit by bit.
-    fn tiling(&self, noise: &NoiseModel, channels: usize) -> PyResult<(usize, usize, usize)> {
-        const HEIGHT: usize = 1 << 14;
-        let tell = || {
-            let denoiser = self.with(Told::new(255.0, Some(noise), None, None)?)?;
-            let planes = vec![Plane::from_vec(1024, 16, vec![100.0; 1024 * 16])?; channels];
-            let some = Frame::new(planes, 255.0)?;
-            let Some(job) = denoiser.resolve_rows(HEIGHT, &some, None)? else { return Ok((0, 1, 0)) };
-            let parts = job.plan.parts(1);
-            let grid = parts.first().map_or(1, |part| part.write().len());
-            let above = parts.iter().map(|part| part.write().start - part.read().start).max();
-            let below = parts.iter().map(|part| part.read().end - part.write().end).max();
-            Ok((job.plan.halo(), grid, above.max(below).unwrap_or(0)))
-        };
-        tell().map_err(raise)
     }
 }
 

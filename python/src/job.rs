@@ -9,6 +9,7 @@ use quell::{Cancel, Control, Progress};
 use rayon::ThreadPool;
 
 use crate::errors::raise;
+use crate::idle::{Held, Idle};
 
 /// How often signals are looked for and progress is told.
 const TICK: Duration = Duration::from_millis(40);
@@ -81,16 +82,13 @@ pub(crate) fn run_with<T: Send>(
 
 /// Threads for what is done before there is a device: estimating noise, checking samples. Not those that all of the
 /// process share, which do not live on in a forked one.
-pub(crate) fn host(threads: usize) -> quell::Result<Arc<ThreadPool>> {
-    static POOLS: Mutex<Vec<(u32, usize, Arc<ThreadPool>)>> = Mutex::new(Vec::new());
-    let process = std::process::id();
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((.., pool)) = pools.iter().find(|(p, n, _)| (*p, *n) == (process, threads)) {
-        return Ok(pool.clone());
-    }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| quell::Error::Device { device: "cpu".into(), reason: e.to_string() })?;
-    let pool = Arc::new(pool);
-    pools.push((process, threads, pool.clone()));
-    Ok(pool)
+pub(crate) fn host(threads: usize) -> quell::Result<Held<usize, Arc<ThreadPool>>> {
+    static POOLS: Idle<usize, Arc<ThreadPool>> = Idle::new();
+    let make = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| quell::Error::Device { device: "cpu".into(), reason: e.to_string() })?;
+        Ok(Arc::new(pool))
+    };
+    // As many as there are cores serve all; fewer are those of one call.
+    if threads == 0 { POOLS.share(0, make) } else { POOLS.take(threads, make) }
 }

@@ -4,8 +4,12 @@
 //! |---|---|
 //! | `arrays` | NumPy arrays as planes of samples, borrowed where their layout allows |
 //! | `job` | work that Ctrl-C stops and that reports how far it is |
+//! | `idle` | what a call uses and leaves to the next one |
 //! | `device` | devices that are started, once per process |
+//! | `threads` | the processor, where it is said how many threads a call has |
 //! | `denoiser` | a method with its settings on a device |
+//! | `parts` | some rows of a picture, with the result of the whole |
+//! | `refine` | pass 2 of BM3D with a pilot |
 //! | `stream` | frames of a video |
 //! | `noise` | what noise is like |
 //! | `metrics` | how close two pictures are |
@@ -21,12 +25,16 @@ mod device;
 mod device_array;
 mod dlpack;
 mod errors;
+mod idle;
 mod job;
 mod layout;
 mod metrics;
 mod noise;
+mod parts;
 mod program;
+mod refine;
 mod stream;
+mod threads;
 
 use pyo3::prelude::*;
 
@@ -48,7 +56,11 @@ mod _core {
     #[pymodule_export]
     use super::noise::{NoiseModel, estimate, measure};
     #[pymodule_export]
+    use super::parts::{denoise_part, halo, part_rows};
+    #[pymodule_export]
     use super::program::run_program;
+    #[pymodule_export]
+    use super::refine::refine;
     #[pymodule_export]
     use super::stream::Stream;
 

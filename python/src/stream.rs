@@ -74,7 +74,7 @@ impl Stream {
         let told = Told::new(white, noise, None, None).map_err(raise)?;
         let cancel = Cancel::new();
         let control = Control::new().with_cancel(cancel.clone());
-        let stream = py.detach(|| engine.with(told)?.stream_with(format, control)).map_err(raise)?;
+        let stream = py.detach(|| engine.with_shared(told)?.stream_with(format, control)).map_err(raise)?;
         Ok(Self { inner: Mutex::new(stream), cancel, threads: engine.threads() })
     }
 

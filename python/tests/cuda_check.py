@@ -63,9 +63,13 @@ def to_host(result):
     return np.lib.stride_tricks.as_strided(flat, face["shape"], face["strides"])
 
 
-def picture(channels, height=200, width=264, seed=0):
+def scene(channels, height=200, width=264):
     y, x = np.mgrid[0:height, 0:width]
-    clean = np.stack([0.3 + 0.3 * ((x // (16 + 8 * c) + y // 24) % 2) for c in range(channels)])
+    return np.stack([0.3 + 0.3 * ((x // (16 + 8 * c) + y // 24) % 2) for c in range(channels)])
+
+
+def picture(channels, height=200, width=264, seed=0):
+    clean = scene(channels, height, width)
     return (clean + np.random.default_rng(seed).normal(0, 0.1, clean.shape)).astype(np.float32)
 
 
@@ -73,28 +77,43 @@ def far(a, b):
     return float(np.abs(a.astype(np.float64) - b).max())
 
 
+def psnr(clean, x):
+    return float(-10 * np.log10(np.mean((x - clean) ** 2)))
+
+
+def contract(clean, got, wanted, sigma):
+    """What the engine demands of samples on a device (`device::check`): all in units of white. The PSNR is that of the
+    processor, within a hundredth of a dB for 512 x 512 samples and within more where there are fewer; and no pixel is off
+    grossly. Single ones may be: tensor kernels work in halves, and a coefficient at its threshold may fall to the other side.
+    """
+    limit = 0.01 * max(1.0, (512 * 512 / clean.size) ** 0.5)
+    off, worst = abs(psnr(clean, got) - psnr(clean, wanted)), far(got, wanted)
+    good = off <= limit and worst <= max(sigma, 1 / 255)
+    return good, f"PSNR off by {off:.4f} dB of {limit:.4f}, a pixel by {255 * worst:.2f} of {255 * sigma:.1f}"
+
+
 def shapes():
     options = {"profile": "fast", "undo_clipping": False}
     grey, rgb = picture(1)[0], picture(3)
-    for name, x, axis, sigma, white in [
-        ("grey float32", grey, None, 0.1, None),
-        ("grey uint8", (np.clip(grey, 0, 1) * 255).astype(np.uint8), None, 25.5, None),
-        ("grey uint16", (np.clip(grey, 0, 1) * 4095).astype(np.uint16), None, 409.5, 4095),
-        ("colour float32", rgb, 0, 0.1, None),
-        ("colour uint8", (np.clip(rgb, 0, 1) * 255).astype(np.uint8), 0, 25.5, None),
-        ("batch NCHW, a sigma for each", np.stack([rgb, rgb[:, ::-1]]), 1, [0.05, 0.15], None),
-        ("five channels", picture(5), 0, 0.1, None),
+    one, three = scene(1)[0], scene(3)
+    for name, clean, x, axis, sigma, white in [
+        ("grey float32", one, grey, None, 0.1, None),
+        ("grey uint8", one, (np.clip(grey, 0, 1) * 255).round().astype(np.uint8), None, 25.5, None),
+        ("grey uint16", one, (np.clip(grey, 0, 1) * 4095).round().astype(np.uint16), None, 409.5, 4095),
+        ("colour float32", three, rgb, 0, 0.1, None),
+        ("colour uint8", three, (np.clip(rgb, 0, 1) * 255).round().astype(np.uint8), 0, 25.5, None),
+        ("batch NCHW, a sigma for each", np.stack([three, three[:, ::-1]]), np.stack([rgb, rgb[:, ::-1]]), 1, [0.05, 0.15], None),
+        ("five channels", scene(5), picture(5), 0, 0.1, None),
     ]:
         for versions in (True, False):
             given = OnDevice(x, versions=versions)
             result = quell.bm3d(given, sigma, channel_axis=axis, white=white, **options)
             wanted = quell.bm3d(x, sigma, channel_axis=axis, white=white, device="cpu", **options)
             unit = 1.0 if x.dtype == np.float32 else (white or np.iinfo(x.dtype).max)
-            # Tensor kernels work in halves: a coefficient at its threshold may fall to the other side, in a patch here and there.
-            off = (to_host(result).astype(float) - wanted) / unit
-            rms, worst = float(np.sqrt(np.mean(off**2))), float(np.abs(off).max())
+            level = float(np.min(sigma)) / unit
+            good, detail = contract(clean, to_host(result).astype(float) / unit, wanted.astype(float) / unit, level)
             label = f"{name}{'' if versions else ', a producer without versions'}"
-            report(label, rms < 0.002 and given.freed == 1, f"off by {rms:.5f} of white, at most {worst:.5f}")
+            report(label, good and given.freed == 1, detail)
             report(f"{label}, copied to the host", np.array_equal(result.numpy(), to_host(result)))
     again = quell.bm3d(quell.bm3d(OnDevice(grey), 0.1, **options), 0.05, **options)
     wanted = quell.bm3d(quell.bm3d(grey, 0.1, device="cpu", **options), 0.05, device="cpu", **options)

@@ -105,6 +105,10 @@ def test_a_capsule_is_used_once():
         (Producer((40, 48)), {"device": "cpu"}, ValueError, "device = 'cpu': x is on cuda:0"),
         (Producer((40, 48)), {"out": np.zeros((40, 48), np.float32)}, NotImplementedError, "out: "),
         (Producer((40, 48)), {"noise_psd": "auto"}, NotImplementedError, "noise_psd"),
+        (Producer((40, 48)), {"method": "nlm"}, NotImplementedError, "method = 'nlm': filters arrays on the host"),
+        (Producer((40, 48)), {"method": "ridge"}, NotImplementedError, "x.cpu()"),
+        (Producer((40, 48)), {"method": "isoline"}, NotImplementedError, "or use bm3d"),
+        (Producer((2, 40, 48, 3)), {"channel_axis": -1}, ValueError, "x.movedim(-1, -3).contiguous()"),
         (Producer((2, 40, 48)), {"channel_axis": 0, "sigma": [0.1, 0.2]}, NotImplementedError, "sigma: "),
     ],
 )

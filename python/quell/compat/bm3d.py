@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._denoiser import Denoiser
+from ._deblurring import Inverse, regularised, regularised_wiener, spectra, transfer_function
 from ._profiles import (
     BM3DProfile,
     BM3DProfileDeb,
@@ -66,8 +67,9 @@ def bm3d(
         M * N``. Spectra of channels may differ by a factor only.
     profile : {"np", "vn", "vn_old", "high", "lc", "deb"} or BM3DProfile
         The parameters.
-    stage_arg : BM3DStages
-        ``ALL_STAGES``, or ``HARD_THRESHOLDING`` for pass 1 only.
+    stage_arg : BM3DStages or array of the shape of `z`
+        ``ALL_STAGES``, ``HARD_THRESHOLDING`` for pass 1 only, or a pilot: an estimate of the picture, with which pass 2
+        alone is run.
     blockmatches : (False, False)
         Groups are neither taken nor given.
 
@@ -85,7 +87,7 @@ def bm3d(
     (dtype('float64'), True)
     """
     picture = _picture(z)
-    passes = _passes(stage_arg, picture)
+    passes, pilot = _stages(stage_arg, picture)
     if any(not isinstance(given, bool) or given for given in blockmatches):
         raise NotImplementedError("blockmatches: groups cannot be taken or given here; (False, False) is")
     settings = named(profile)
@@ -96,7 +98,8 @@ def bm3d(
     for first in range(1, max(channels, 2), 2):
         others = list(range(first, min(first + 2, channels)))
         one = [0, *others]
-        result[..., one] = _filter(picture[..., one], sigma[one], psd, settings, passes)
+        some = None if pilot is None else pilot[..., one]
+        result[..., one] = _filter(picture[..., one], sigma[one], psd, settings, passes, some)
     return result[..., 0] if channels == 1 else result
 
 
@@ -135,40 +138,92 @@ def bm3d_rgb(z: Any, sigma_psd: Any, profile: BM3DProfile | str = "np", colorspa
 
 
 def bm3d_deblurring(z: Any, sigma_psd: Any, psf: Any, profile: BM3DProfile | str = "np") -> Array:
-    """Not computed: the second pass of deblurring needs a pilot of its own."""
-    raise NotImplementedError("bm3d_deblurring: pass 2 cannot be given a pilot here, and deblurring needs one")
+    """Removes blur and noise from a picture: a regularised inverse, pass 1 for the noise that it leaves, a regularised
+    Wiener inverse with that estimate, and pass 2 with it as pilot (Dabov et al., "Image restoration by sparse 3D
+    transform-domain collaborative filtering", 2008).
+
+    Parameters
+    ----------
+    z : array of shape (M, N) or (M, N, C)
+        The picture, blurred as if it went on on the other side. Channels are deblurred one by one.
+    sigma_psd : as in `bm3d`
+        The noise of `z`.
+    psf : array of shape (m, n)
+        What blurred it, around its middle; its sum is 1, if the mean is to be kept.
+    profile : as in `bm3d`
+        ``"deb"`` is made for this.
+
+    Returns
+    -------
+    array of float64, of the shape of `z`; (M, N) for one channel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from quell.compat.bm3d import bm3d_deblurring
+    >>> sharp = np.zeros((64, 64))
+    >>> sharp[16:48, 16:48] = 1
+    >>> blurred = sum(np.roll(sharp, (dy, dx), (0, 1)) for dy in (-1, 0, 1) for dx in (-1, 0, 1)) / 9
+    >>> noisy = blurred + np.random.default_rng(0).normal(0, 0.01, sharp.shape)
+    >>> clean = bm3d_deblurring(noisy, 0.01, np.ones((3, 3)) / 9)
+    >>> bool(np.mean((clean - sharp) ** 2) < np.mean((blurred - sharp) ** 2) / 4)
+    True
+    """
+    picture = _picture(z)
+    settings = named(profile)
+    power = spectra(sigma_psd, picture.shape)
+    transfer = transfer_function(psf, picture.shape)
+    result = np.empty_like(picture)
+    for channel in range(picture.shape[2]):
+        one = picture[..., channel]
+        result[..., channel] = _deblur(one, power[..., channel], transfer, settings)
+    return result[..., 0] if picture.shape[2] == 1 else result
 
 
-def _picture(z: Any) -> Array:
+def _deblur(z: Array, power: Array, transfer: npt.NDArray[np.complex128], profile: Any) -> Array:
+    """One channel."""
+    if z.min() == z.max() or not power.any():
+        raise ValueError("sigma_psd: without noise, or in a flat picture, there is nothing that limits the inverse")
+
+    def passed(inverse: Inverse, passes: int, pilot: Array | None) -> Array:
+        level = np.array([np.sqrt(inverse.power.mean() / z.size)])
+        some = None if pilot is None else pilot[..., None]
+        return _run(inverse.picture[..., None], level, inverse.power, profile, passes, some, range_of=z)[..., 0]
+
+    basic = passed(regularised(z, power, transfer), 1, None)
+    return passed(regularised_wiener(z, power, transfer, basic), 2, basic)
+
+
+def _picture(z: Any, name: str = "z") -> Array:
     """As floats with channels last."""
     given = np.asarray(z)
     if given.dtype.kind == "c":
-        raise ValueError("z: complex numbers are not filtered")
+        raise ValueError(f"{name}: complex numbers are not filtered")
     if given.ndim not in (2, 3):
-        raise ValueError(f"z: has shape {given.shape}, and must have two or three axes")
+        raise ValueError(f"{name}: has shape {given.shape}, and must have two or three axes")
     if given.size == 0:
-        raise ValueError(f"z: an array of shape {given.shape} is empty")
+        raise ValueError(f"{name}: an array of shape {given.shape} is empty")
     picture = given.astype(np.float64).reshape(*given.shape[:2], -1)
     if not np.isfinite(picture).all():
-        raise ValueError("z: has samples that are not finite")
+        raise ValueError(f"{name}: has samples that are not finite")
     return picture
 
 
-def _passes(stage_arg: Any, z: Array) -> int:
+def _stages(stage_arg: Any, z: Array) -> tuple[int, Array | None]:
+    """How many passes, and the pilot of pass 2 where it comes from the caller."""
+    if isinstance(stage_arg, np.ndarray):
+        if stage_arg.shape not in (z.shape, z.shape[:2]) or stage_arg.size != z.size:
+            raise ValueError(f"stage_arg: a pilot of shape {stage_arg.shape} for a picture of {z.shape}")
+        return 2, _picture(stage_arg, "stage_arg")
     if not isinstance(stage_arg, BM3DStages):
         # Enums of the other package are known by their value.
         stage_arg = getattr(stage_arg, "value", stage_arg)
-        if isinstance(stage_arg, int) and stage_arg in (1, 2, 3):
-            stage_arg = BM3DStages(stage_arg)
-        elif isinstance(stage_arg, np.ndarray):
-            if stage_arg.shape not in (z.shape, z.shape[:2]):
-                raise ValueError(f"stage_arg: a pilot of shape {stage_arg.shape} for a picture of {z.shape}")
-            raise NotImplementedError("stage_arg: pass 2 cannot be given a pilot here")
-        else:
-            raise TypeError(f"stage_arg = {stage_arg!r}: must be one of BM3DStages")
+        if not isinstance(stage_arg, int) or stage_arg not in (1, 2, 3):
+            raise TypeError(f"stage_arg = {stage_arg!r}: must be one of BM3DStages, or a pilot")
+        stage_arg = BM3DStages(stage_arg)
     if stage_arg is BM3DStages.WIENER_FILTERING:
         raise ValueError("stage_arg: WIENER_FILTERING alone needs a pilot: give the array")
-    return 1 if stage_arg is BM3DStages.HARD_THRESHOLDING else 2
+    return (1 if stage_arg is BM3DStages.HARD_THRESHOLDING else 2), None
 
 
 def _noise(sigma_psd: Any, shape: tuple[int, ...]) -> tuple[Array, Array | None]:
@@ -192,19 +247,26 @@ def _noise(sigma_psd: Any, shape: tuple[int, ...]) -> tuple[Array, Array | None]
     return np.broadcast_to(np.sqrt(power / (height * width)), (channels,)), psd
 
 
-def _filter(z: Array, sigma: Array, psd: Array | None, profile: Any, passes: int) -> Array:
+def _filter(
+    z: Array, sigma: Array, psd: Array | None, profile: Any, passes: int, pilot: Array | None
+) -> Array:
     """One to three channels that are grouped by the first."""
     channels = z.shape[2]
     if channels == 1:
-        return _run(z, sigma, psd, profile, passes)
+        return _run(z, sigma, psd, profile, passes, pilot)
     # quell groups so in a space that it makes of red, green and blue. These become the channels again there. Means do not
     # count: without those of the others, red, green and blue are in the range of the first.
     means = np.append(0, z[..., 1:].mean(axis=(0, 1)))
-    given, levels = np.zeros((*z.shape[:2], 3)), np.zeros(3)
-    given[..., :channels], levels[:channels] = z - means, sigma
-    rgb = given @ np.linalg.inv(_OPPONENT).T
-    levels /= np.linalg.norm(_OPPONENT, axis=1)
-    clean = _run(rgb, levels, psd, profile, passes, range_of=z[..., 0], opponent=True)
+
+    def colours(x: Array) -> Array:
+        three = np.zeros((*x.shape[:2], 3))
+        three[..., :channels] = x - means
+        made: Array = three @ np.linalg.inv(_OPPONENT).T
+        return made
+
+    levels = np.append(sigma, np.zeros(3 - channels)) / np.linalg.norm(_OPPONENT, axis=1)
+    rgb, guess = colours(z), None if pilot is None else colours(pilot)
+    clean = _run(rgb, levels, psd, profile, passes, guess, range_of=z[..., 0], opponent=True)
     result: Array = (clean @ _OPPONENT.T)[..., :channels] + means
     return result
 
@@ -215,6 +277,7 @@ def _run(
     psd: Array | None,
     profile: Any,
     passes: int,
+    pilot: Array | None = None,
     *,
     color: str = "opp",
     range_of: Array | None = None,
@@ -226,15 +289,22 @@ def _run(
     unit = high - low
     if unit == 0 or not sigma.any():
         return z.copy()
-    samples = ((z - low) / unit).astype(np.float32)
     options: dict[str, Any] = {**parameters(profile, psd is not None), "passes": passes, "color": color}
     if psd is not None:
         options["noise_psd"] = psd / unit**2
     denoiser = Denoiser("bm3d", "np", undo_clipping=False, threads=profile.num_threads or None, **options)
     if profile.print_info:
         print(denoiser)
-    picture, axis = (samples[..., 0], None) if z.shape[2] == 1 else (samples, -1)
-    clean = denoiser(picture, _model(sigma / unit, opponent), channel_axis=axis, white=1)
+
+    def samples(x: Array) -> npt.NDArray[np.float32]:
+        scaled = ((x - low) / unit).astype(np.float32)
+        return scaled[..., 0] if x.shape[2] == 1 else scaled
+
+    model, axis = _model(sigma / unit, opponent), None if z.shape[2] == 1 else -1
+    if pilot is None:
+        clean = denoiser(samples(z), model, channel_axis=axis, white=1)
+    else:
+        clean = denoiser.refine(samples(z), samples(pilot), model, channel_axis=axis, white=1)
     result: Array = clean.reshape(z.shape).astype(np.float64) * unit + low
     return result
 

@@ -3,6 +3,7 @@
 mod builder;
 mod map;
 mod parts;
+mod refine;
 mod samples;
 
 use std::sync::Arc;

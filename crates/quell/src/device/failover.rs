@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::drivers::{CUDA, Driver, OPENCL, unusable};
 use super::restart::Restarting;
 use super::{Backend, Caps, DeviceInfo, DeviceOptions, Input, Sequence, Timing, cpu, gpu};
-use crate::{Error, Plan, Result};
+use crate::{Control, Error, Plan, Plane, PlaneView, Result, bm3d};
 
 /// A device that may be started.
 pub(super) struct Candidate(Box<dyn FnOnce() -> Result<Box<dyn Backend>> + Send>);
@@ -175,6 +175,23 @@ impl Backend for Failover {
         Ok(Box::new(Restarting::new(self.0.clone(), plan)?))
     }
 
+    /// The processor takes what a GPU does not: other parameters, or pictures that it has no memory for.
+    fn refine(
+        &self,
+        plan: &bm3d::Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        let (number, backend) = self.current()?;
+        match backend.refine(plan, noisy, basic, control) {
+            Err(e) if number.is_some() && !matches!(e, Error::Cancelled) => {
+                self.processor()?.refine(plan, noisy, basic, control)
+            }
+            done => done,
+        }
+    }
+
     fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {
         self.current()?.1.time(plan, frames, repeat)
     }
@@ -272,6 +289,20 @@ mod tests {
         run(&device);
         assert_eq!(device.info().name, "cuda:0", "the GPU stays for the plans that it offers");
         assert!(heard.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn pass_2_alone_goes_to_the_processor_where_a_gpu_does_not_offer_it() {
+        let (device, heard) = failover(vec![working(fake("cuda:0"))]);
+        let (plan, plane) = plan();
+        let Work::Bm3d(work) = plan.work() else { panic!("not BM3D") };
+        let refine = |device: &dyn Backend| {
+            let planes = [plane.view()];
+            device.refine(work, &planes, &planes, &Control::new())
+        };
+        assert!(matches!(refine(&fake("cuda:1")), Err(Error::Unsupported(_))));
+        assert_eq!(refine(&device).unwrap(), refine(&*processor().unwrap()).unwrap());
+        assert_eq!((device.info().name.as_str(), heard.lock().unwrap().len()), ("cuda:0", 0));
     }
 
     #[test]

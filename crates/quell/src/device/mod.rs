@@ -35,7 +35,7 @@ pub(crate) use sequence::nothing_left;
 pub use sequence::{Input, Sequence, picture};
 
 use crate::bm3d::{self, Match};
-use crate::{Error, Plan, Plane, PlaneView, Result, ridge};
+use crate::{Control, Error, Plan, Plane, PlaneView, Result, ridge};
 
 /// A device that can carry out plans, on several pictures at once if need be.
 pub trait Backend: Send + Sync {
@@ -53,6 +53,21 @@ pub trait Backend: Send + Sync {
 
     /// Puts a plan to work on the frames of a video, or on a picture, which is a video of one frame.
     fn open(&self, plan: &Plan) -> Result<Box<dyn Sequence>>;
+
+    /// Pass 2 of BM3D alone, on channels, with a basic estimate that the caller brings: a whole picture at once.
+    fn refine(
+        &self,
+        plan: &bm3d::Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        control.check()?;
+        match self.probe() {
+            Some(probe) => probe.wiener(plan, noisy, basic),
+            None => Err(Error::Unsupported(format!("{}: pass 2 cannot be run alone", self.info().name))),
+        }
+    }
 
     /// Filters the last but `future` of `frames` `repeat` times, from device memory to device memory, and measures it.
     fn time(&self, plan: &Plan, frames: &[Input<'_>], repeat: usize) -> Result<Timing> {

@@ -524,6 +524,20 @@ mod tests {
     }
 
     #[test]
+    fn the_rows_of_a_part_are_that_part() {
+        let plan = fast(640, 1500).with_coarser(fast(320, 750)).unwrap();
+        for part in plan.parts(300) {
+            assert_eq!(plan.region(0..640, part.write()), part);
+        }
+        let outside = plan.region(600..700, 1490..usize::MAX);
+        assert_eq!(
+            (outside.write_columns(), outside.write(), outside.read().end),
+            (600..640, 1490..1500, 1500)
+        );
+        assert!(plan.region(700..800, 0..10).write_columns().is_empty());
+    }
+
+    #[test]
     fn a_coarser_plan_has_half_the_size() {
         let e = fast(200, 100).with_coarser(fast(99, 50)).unwrap_err();
         assert_eq!(e.to_string(), "a coarser plan is not for half of 200 x 100 pixels");

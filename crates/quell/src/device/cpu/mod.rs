@@ -78,6 +78,16 @@ impl Backend for Cpu {
         Ok(Box::new(Pooled { pool: self.pool.clone(), inner }))
     }
 
+    fn refine(
+        &self,
+        plan: &method::Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+        control: &Control,
+    ) -> Result<Vec<Plane>> {
+        self.pool.install(|| bm3d::refine(self, plan, noisy, basic, control))
+    }
+
     fn probe(&self) -> Option<&dyn Probe> {
         Some(self)
     }
@@ -182,7 +192,12 @@ impl Probe for Cpu {
         Ok(bm3d::groups(self.level, &plan.passes[pass], *guide))
     }
 
-    fn wiener(&self, _: &method::Plan, _: &[PlaneView<'_>], _: &[PlaneView<'_>]) -> Result<Vec<Plane>> {
-        Err(Error::Unsupported("cpu: pass 2 cannot be run alone".into()))
+    fn wiener(
+        &self,
+        plan: &method::Plan,
+        noisy: &[PlaneView<'_>],
+        basic: &[PlaneView<'_>],
+    ) -> Result<Vec<Plane>> {
+        self.refine(plan, noisy, basic, &Control::new())
     }
 }

@@ -5,8 +5,11 @@ mod general;
 mod group8;
 mod half;
 mod patch8;
+mod refine;
 mod regress;
 mod variance;
+
+pub(super) use refine::refine;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

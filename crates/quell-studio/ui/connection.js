@@ -1,0 +1,112 @@
+// The session with the server: how it begins, what its events change, and what happens when it is gone.
+
+import { begin, get, listen, onLost, Refused } from "./api.js";
+import { byId, say } from "./dom.js";
+import { show } from "./files.js";
+import { tiles } from "./stage.js";
+import { state, set, watch, begin as beginHistory } from "./state.js";
+import { standard } from "./panels/settings.js";
+
+/** @type {EventSource | null} */
+let events = null;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let retry;
+let wait = 500;
+
+/** The token stands behind the # of the address, which is never sent; it is given away once and removed. */
+async function greet() {
+  const token = location.hash.slice(1);
+  if (!token) return;
+  history.replaceState(null, "", location.pathname);
+  await begin(token);
+}
+
+/** @param {any} told */
+function take(told) {
+  set({
+    version: told.version, methods: told.methods, devices: told.devices, memory: told.memory, folder: told.folder,
+    uploadLimit: told.upload_limit, queue: told.queue ?? [],
+  });
+}
+
+/** Reads everything and listens. */
+async function connect() {
+  await greet();
+  const told = await get("/api/state", { quiet: true });
+  const again = state.connection !== "starting";
+  const path = state.files.find((file) => file.id === state.current)?.path;
+  take(told);
+  // A new server names files anew and knows no key of the old one.
+  if (again) {
+    tiles.clear();
+    set({ plans: {}, progress: {}, ready: {}, marked: [], clean: null });
+  }
+  set({ files: told.files, connection: "there" });
+  if (!state.candidates.A) beginHistory({ ...state.candidates, A: standard() });
+  hear();
+  const first = told.files.find((/** @type {any} */ file) => file.path === path) ?? told.files[0];
+  if (first) await show(first.id);
+  else set({ current: null });
+  if (again) say("quell studio is there again");
+}
+
+function hear() {
+  events?.close();
+  events = listen({
+    progress: ({ key, done, seconds_left }) => set({ progress: { ...state.progress, [key]: { done, left: seconds_left ?? null } } }),
+    ready: ({ key, file, frame }) => {
+      const name = `${key}|${file}|${frame}`;
+      set({ ready: { ...state.ready, [name]: (state.ready[name] ?? 0) + 1 }, progress: { ...state.progress, [key]: { done: 1, left: null } } });
+    },
+    failed: ({ error, hint }) => say(error, hint, true),
+    queue: (queue) => set({ queue }),
+    note: ({ text }) => say(text),
+    memory: (memory) => set({ memory }),
+  }, () => lost("gone"));
+}
+
+/** @param {"gone" | "stranger"} problem */
+function lost(problem) {
+  if (state.connection === problem) return;
+  events?.close();
+  events = null;
+  set({ connection: problem });
+  wait = 500;
+  again();
+}
+
+function again() {
+  clearTimeout(retry);
+  retry = setTimeout(async () => {
+    try {
+      await connect();
+    } catch (error) {
+      set({ connection: error instanceof Refused && (error.status === 401 || error.status === 403) ? "stranger" : "gone" });
+      wait = Math.min(wait * 1.5, 3000);
+      again();
+    }
+  }, wait);
+}
+
+export async function start() {
+  onLost(lost);
+  // A link with another token, opened in this very window, only changes what stands behind the #.
+  addEventListener("hashchange", () => {
+    if (!location.hash) return;
+    wait = 0;
+    again();
+  });
+  watch(["connection"], () => {
+    const box = byId("lost");
+    box.hidden = state.connection === "there" || state.connection === "starting";
+    byId("lost-title").textContent = state.connection === "stranger" ? "quell studio does not know this window" : "quell studio does not answer";
+    byId("lost-text").textContent = state.connection === "stranger"
+      ? "It was started again, or the address was incomplete. Open the address that it prints, with all that stands behind the #; your settings stay if you open it in this window."
+      : "Was it stopped? Start it again with quell studio. This page tries again by itself; your settings stay.";
+  });
+  try {
+    await connect();
+  } catch (error) {
+    lost(error instanceof Refused ? "stranger" : "gone");
+  }
+}

@@ -1,0 +1,43 @@
+// Begins: every module is told to start, in the order in which they need each other.
+
+import * as connection from "./connection.js";
+import * as divider from "./divider.js";
+import * as files from "./files.js";
+import * as keys from "./keys.js";
+import * as plans from "./plans.js";
+import * as pointer from "./pointer.js";
+import * as side from "./side.js";
+import * as stage from "./stage.js";
+import * as toolbar from "./toolbar.js";
+import { camera } from "./camera.js";
+import { say } from "./dom.js";
+import { state, set, watch } from "./state.js";
+
+pointer.uses.region = (region) => {
+  set({ region, panel: state.panel === "inspect" ? "inspect" : "noise" });
+  say(`${region[2]} x ${region[3]} pixels are measured`);
+};
+pointer.uses.pick = (x, y) => set({ picked: [x, y], panel: "inspect" });
+
+try {
+  stage.start();
+  divider.start();
+  pointer.start();
+  side.start();
+  toolbar.start();
+  files.start();
+  keys.start();
+  plans.start();
+  connection.start();
+} catch (error) {
+  say(/** @type {Error} */ (error).message, null, true);
+  throw error;
+}
+
+watch(["files", "current"], () => {
+  const name = state.files.find((file) => file.id === state.current)?.name;
+  document.title = name ? `${name} · quell studio` : "quell studio";
+});
+
+// For the tests, and for the curious at the console.
+Object.assign(globalThis, { studio: { state, camera, pan: pointer.panBy, stage, get drawings() { return stage.drawings; } } });

@@ -1,0 +1,109 @@
+// The group of similar patches at a pixel, or its isoline: what the method saw there.
+
+import { measure, query, Latest } from "../api.js";
+import { section } from "../controls.js";
+import { el, short } from "../dom.js";
+import { found, near } from "../overlay.js";
+import { bars, raster } from "../plots.js";
+import { redraw } from "../stage.js";
+import { state, set, watch, current, plan, settings } from "../state.js";
+
+/** @typedef {import("../types.js").Group} Group */
+/** @typedef {import("../types.js").Isoline} Isoline */
+
+export function groupSection() {
+  const place = el("div", { "aria-live": "polite" });
+  const latest = new Latest();
+  const tool = el("button", { type: "button", onclick: () => set({ tool: state.tool === "group" ? "move" : "group" }) }, "Pick a pixel");
+  const passes = el("select", { "aria-label": "Pass", onchange: () => set({ pass: passes.value === "2" ? 2 : 1 }) },
+    el("option", { value: "1" }, "pass 1: hard threshold"), el("option", { value: "2" }, "pass 2: Wiener"));
+  const clear = el("button", { type: "button", onclick: () => set({ picked: null }) }, "Clear");
+  watch(["tool"], () => tool.setAttribute("aria-pressed", String(state.tool === "group")));
+  watch(["picked", "pass", "plans", "candidate", "current", "frame", "files"], async () => {
+    const signal = latest.next();
+    const made = plan();
+    const file = current();
+    passes.value = String(state.pass);
+    clear.disabled = !state.picked;
+    const isolines = settings()?.method === "isoline";
+    passes.hidden = isolines;
+    if (!state.picked || !file || !made?.key) {
+      show(null, null);
+      place.replaceChildren();
+      return;
+    }
+    const [x, y] = state.picked;
+    place.classList.add("old");
+    try {
+      const where = { key: made.key, frame: state.frame, x, y };
+      if (isolines) {
+        const isoline = /** @type {Isoline} */ (await measure(`/api/files/${file.id}/isolines?${query(where)}`, signal));
+        show(null, isoline);
+        place.replaceChildren(...describeIsoline(isoline, x, y));
+      } else {
+        const group = /** @type {Group} */ (await measure(`/api/files/${file.id}/groups?${query({ ...where, pass: state.pass })}`, signal));
+        show(group, null);
+        place.replaceChildren(...describeGroup(group));
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      show(null, null);
+      place.replaceChildren(el("p", { class: "problem" }, /** @type {Error} */ (error).message));
+    }
+    place.classList.remove("old");
+  });
+  return section("Groups and isolines",
+    el("p", { class: "note" }, "Pick a pixel to see the patches that were filtered together there, or the line that was averaged along."),
+    el("div", { class: "buttons" }, tool, passes, clear), place);
+}
+
+/** @param {Group | null} group @param {Isoline | null} isoline */
+function show(group, isoline) {
+  found.group = group;
+  found.isoline = isoline;
+  redraw();
+}
+
+/** @param {Group} group */
+function describeGroup(group) {
+  const far = Math.max(1e-9, ...group.matches.map((match) => match.distance));
+  const all = [...group.before, ...group.after].flat();
+  const scale = { from: Math.min(...all), to: Math.max(...all), side: 36 };
+  const stack = (/** @type {number[][]} */ patches, /** @type {string} */ name) => el("div", { class: "stack" },
+    ...patches.map((patch, index) => {
+      const picture = raster(`${name} ${index + 1}`, patch, group.patch, group.patch, scale);
+      const match = group.matches[index];
+      if (match) {
+        picture.title = `${match.x}, ${match.y}: distance ${short(match.distance)}`;
+        picture.style.outlineColor = near(match.distance / far);
+      }
+      return picture;
+    }));
+  return [
+    el("p", { class: "finding" }, `${group.matches.length} patches of ${group.patch} x ${group.patch} at ${group.reference.join(", ")}, within ${group.search} x ${group.search}`),
+    el("h4", {}, "Distances"), distances(group, far),
+    el("h4", {}, "Before"), stack(group.before, "Patch before"),
+    ...(group.after.length ? [el("h4", {}, "After"), stack(group.after, "Patch after")] : []),
+  ];
+}
+
+/** @param {Group} group @param {number} far */
+function distances(group, far) {
+  const row = el("div", { class: "distances", role: "img", "aria-label": `Distances from ${short(Math.min(...group.matches.map((match) => match.distance)))} to ${short(far)}` });
+  for (const match of group.matches) {
+    const bar = el("span", { title: `${match.x}, ${match.y}: ${short(match.distance)}` });
+    bar.style.height = `${4 + 44 * (match.distance / far)}px`;
+    bar.style.background = near(match.distance / far);
+    row.append(bar);
+  }
+  return row;
+}
+
+/** @param {Isoline} isoline @param {number} x @param {number} y */
+function describeIsoline(isoline, x, y) {
+  return [
+    el("p", { class: "finding" }, `At ${x}, ${y}: direction ${isoline.best + 1} of ${isoline.directions}, ${isoline.points.length} pixels along the line`),
+    el("h4", {}, "Weight by direction"),
+    bars("Weight by direction", isoline.weights.map((value, index) => ({ name: `${index + 1}`, value, class: index === isoline.best ? "accent" : "grey" }))),
+  ];
+}

@@ -9,6 +9,7 @@ mod engine;
 mod noise;
 mod parameters;
 mod reading;
+mod studio;
 mod values;
 
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
@@ -17,6 +18,7 @@ pub(crate) use engine::{EngineArgs, Known};
 pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
+pub(crate) use studio::StudioArgs;
 
 use std::ffi::OsString;
 
@@ -39,6 +41,8 @@ pub(crate) enum Invocation {
     Degrade(DegradeArgs),
     /// `quell devices`
     Devices(Style),
+    /// `quell studio`
+    Studio(StudioArgs),
     /// `quell bench`
     Bench(BenchArgs),
     /// `quell gpu-check`
@@ -114,10 +118,22 @@ fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
         "compare" => Invocation::Compare(CompareArgs::from_matches(sub)),
         "degrade" => Invocation::Degrade(DegradeArgs::from_matches(sub)),
         "devices" => Invocation::Devices(values::style(sub)),
+        "studio" => Invocation::Studio(StudioArgs::from_matches(sub)),
         "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
         "gpu-check" => Invocation::Check(CheckArgs::from_matches(sub)),
         _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
     })
+}
+
+/// The flags of `quell IN…` as a program gives them, not a person; the error is one line.
+pub(crate) fn denoise_args(words: impl IntoIterator<Item = OsString>) -> Result<DenoiseArgs, Failure> {
+    let words = std::iter::once(OsString::from("quell")).chain(words);
+    let matches = command().try_get_matches_from(words).map_err(|e| {
+        let text = e.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
+    })?;
+    DenoiseArgs::from_matches(&matches)
 }
 
 /// Prints the completion script of a shell.

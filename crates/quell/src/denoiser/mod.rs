@@ -4,11 +4,13 @@ mod builder;
 mod map;
 mod parts;
 mod samples;
+mod seen;
 
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Noise};
 pub use map::IsolineMap;
+pub use seen::Seen;
 
 use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
@@ -36,6 +38,7 @@ pub struct Resolved {
 }
 
 /// The noise of a picture.
+#[derive(Clone, Debug)]
 struct Known {
     /// Its deviation, in units of the samples.
     sigma: f32,

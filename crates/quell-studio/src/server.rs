@@ -1,0 +1,101 @@
+//! Listening, on this machine only.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quell::Cancel;
+use tokio::net::TcpListener;
+
+use crate::events::Events;
+use crate::export::Exports;
+use crate::guard::Guard;
+use crate::library::Library;
+use crate::store::Store;
+use crate::studio::Studio;
+use crate::{Problem, Program, routes};
+
+/// What to serve.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The files to begin with.
+    pub files: Vec<PathBuf>,
+    /// Where exports go.
+    pub folder: PathBuf,
+    /// Bytes that opened files and results may take together; by default 256 MiB, or four times the largest file.
+    pub memory: Option<u64>,
+}
+
+/// A server that listens.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The address to open, good for one page.
+    pub url: String,
+    /// Where exports go, without links.
+    pub folder: PathBuf,
+}
+
+/// Requests that take longer to end than this are cut off.
+const GRACE: Duration = Duration::from_millis(150);
+
+/// Serves until `cancel` says so; `opened` is told when it listens.
+pub fn serve(
+    options: Options,
+    program: Box<dyn Program>,
+    opened: impl FnOnce(&Opened),
+    cancel: &Cancel,
+) -> Result<(), Problem> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().enable_time().build()?;
+    let served = runtime.block_on(async {
+        let four = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let port = four.local_addr()?.port();
+        // Where there is no IPv6, or somebody else has the port there, the other address is enough.
+        let six = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
+        let mut hosts = vec![format!("127.0.0.1:{port}")];
+        hosts.extend(six.as_ref().map(|_| format!("[::1]:{port}")));
+        let studio = Studio {
+            program,
+            library: Library::new(options.files, &options.folder)?,
+            store: Store::new(options.memory),
+            setups: Default::default(),
+            plans: Default::default(),
+            desk: Default::default(),
+            exports: Exports::default(),
+            events: Events::default(),
+            guard: Guard::new(hosts)?,
+        };
+        let studio = studio.start()?;
+        opened(&Opened { url: studio.guard.url(), folder: studio.library.folder().to_owned() });
+        let served = listen(&studio, four, six, cancel).await;
+        studio.end();
+        served
+    });
+    runtime.shutdown_timeout(GRACE);
+    served
+}
+
+async fn listen(
+    studio: &Arc<Studio>,
+    four: TcpListener,
+    six: Option<TcpListener>,
+    cancel: &Cancel,
+) -> Result<(), Problem> {
+    let app = routes::all(studio.clone());
+    if let Some(six) = six {
+        let app = app.clone();
+        tokio::spawn(async move { axum::serve(six, app).await });
+    }
+    let server = tokio::spawn(async move { axum::serve(four, app).await });
+    while !cancel.is_cancelled() && !server.is_finished() {
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    }
+    if cancel.is_cancelled() {
+        return Ok(());
+    }
+    match server.await {
+        Ok(ended) => Ok(ended?),
+        Err(e) => Err(Problem::new(crate::Kind::Failed, e.to_string())),
+    }
+}

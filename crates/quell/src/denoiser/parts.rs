@@ -1,4 +1,4 @@
-//! Pictures that are larger than memory: resolved from some of their rows, and filtered part by part.
+//! Pictures that are larger than memory, or not wanted as a whole: resolved from some of their rows, and filtered part by part.
 
 use super::{Denoiser, Resolved};
 use crate::device::{Input, Samples, SamplesMut};
@@ -42,9 +42,10 @@ impl Denoiser {
         Ok(Some(self.plan(noise, subject)?))
     }
 
-    /// Filters some rows of the picture that `resolved` was made for: `from` are the rows [`Part::read`], and of `to`,
-    /// which has as many, the rows [`Part::kept`] are filtered. On the processor the parts put together are the picture
-    /// filtered at once, bit by bit for BM3D.
+    /// Filters a part of the picture that `resolved` was made for: `from` are the rows [`Part::read`] and columns
+    /// [`Part::read_columns`], and of `to`, which has as many, those in [`Part::kept`] and [`Part::kept_columns`] are filtered.
+    /// On the processor the parts put together are the picture filtered at once, bit by bit for BM3D. A part comes from
+    /// [`Plan::parts`](crate::Plan::parts) or from [`Plan::region`](crate::Plan::region).
     pub fn run_part(
         &self,
         resolved: &Resolved,

@@ -221,7 +221,7 @@ impl Bands {
         let width = self.plan.window().width;
         let parts = self.each(control, |band, part, control| {
             let mut out: Vec<SampleBuffer> =
-                formats.iter().map(|&f| SampleBuffer::new(f, band.read.len() * width)).collect();
+                formats.iter().map(|&f| SampleBuffer::new(f, band.read().len() * width)).collect();
             let mut to: Vec<SamplesMut<'_>> = out.iter_mut().map(SampleBuffer::view_mut).collect();
             work(band, part, &mut to, control)?;
             Ok(out)
@@ -229,7 +229,7 @@ impl Bands {
         for (band, buffers) in &parts {
             for (to, part) in to.iter_mut().zip(buffers) {
                 let kept = band.kept();
-                to.copy(band.write.start * width, part.view().part(kept.start * width..kept.end * width));
+                to.copy(band.write().start * width, part.view().part(kept.start * width..kept.end * width));
             }
         }
         Ok(())
@@ -274,7 +274,8 @@ fn crashed() -> Error {
 
 /// Does something with the rows of a frame that a part of it reads.
 fn rows_of<T>(band: &Part, frame: &Input<'_>, width: usize, work: impl FnOnce(&Input<'_>) -> T) -> T {
-    let rows = band.read.start * width..band.read.end * width;
+    let rows = band.read();
+    let rows = rows.start * width..rows.end * width;
     let [planes, guide] = [frame.planes, frame.guide]
         .map(|all| all.iter().map(|s| s.part(rows.clone())).collect::<Vec<Samples<'_>>>());
     work(&Input { planes: &planes, guide: &guide })
@@ -326,10 +327,10 @@ mod tests {
             assert_eq!(bands.len(), count);
             let mut row = 0;
             for band in &bands {
-                assert_eq!(band.write.start, row);
+                assert_eq!(band.write().start, row);
                 row = band.write.end;
                 assert!(steps.iter().all(|s| band.read.start % s == 0), "{band:?} with steps {steps:?}");
-                assert!(band.read.start == 0 || band.read.start + plan.halo() <= band.write.start);
+                assert!(band.read.start == 0 || band.read.start + plan.halo() <= band.write().start);
                 assert!(band.read.end == height || band.read.end >= band.write.end + plan.halo());
             }
             assert_eq!(row, height);

@@ -1,6 +1,8 @@
 //! Groups of similar patches: what is compared, where the reference patches are, in which order matches come. The same for
 //! every method that groups patches, and for every device.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use super::bm3d::reference::{extract, separable};
@@ -66,9 +68,6 @@ impl MatchingPlane {
 /// The coarsest plane.
 const COARSEST: f32 = 64.0;
 
-/// Rows of reference patches that are worked on together, in pixels, at most.
-pub(crate) const UNIT_ROWS: usize = 72;
-
 /// Distances are 16-bit on every device; this value and above mean "not similar".
 pub(crate) const MAX_SSD: u32 = 65534;
 
@@ -94,6 +93,12 @@ pub struct Search {
 }
 
 impl Search {
+    /// The pixels of a side of `n` that the groups of reference patches between these can hold.
+    pub(crate) fn reach(&self, references: Range<usize>, n: usize) -> Range<usize> {
+        let last = references.end + self.patch + self.radius;
+        references.start.saturating_sub(self.radius)..last.min(n)
+    }
+
     /// Positions of the reference patches along a side of `n` pixels: the grid, and the first and the last one.
     pub fn grid(&self, n: usize) -> Vec<usize> {
         let last = n - self.patch;

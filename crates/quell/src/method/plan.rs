@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::frames::{Averaging, Frames};
-use super::part::{COARSE_REACH, FINE_REACH, Part};
+use super::part::{COARSE_REACH, FINE_REACH, Part, Span};
 use super::{Front, bm3d, classic, isoline, nlm, ridge};
 use crate::noise::Curve;
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ pub struct Plan {
     front: Front,
     /// What is averaged before it is filtered.
     frames: Frames,
-    /// Some rows of the picture, if not all.
+    /// Some of the picture, if not all.
     part: Option<Part>,
     /// Where the picture is filtered at several sizes.
     coarser: Option<Coarser>,
@@ -84,15 +84,10 @@ pub(crate) trait Planned {
     /// Pixels around a pixel, in rows and columns, that its result depends on.
     fn halo(&self) -> usize;
 
-    /// Rows that a part of a picture is to begin at multiples of, so that all that lies on a grid is where it is in the
-    /// whole.
-    fn row_grid(&self) -> usize {
+    /// Rows and columns that a part of a picture is to begin at multiples of, so that all that lies on a grid is where it is
+    /// in the whole.
+    fn grid(&self) -> usize {
         1
-    }
-
-    /// Rows that devices work on together beyond the halo, so that sums are added up in the order of the whole picture.
-    fn unit_rows(&self) -> usize {
-        0
     }
 
     /// What samples are multiplied by, where white is this.
@@ -109,8 +104,8 @@ pub(crate) trait Planned {
     /// The sample value of white, where the planes are the channels.
     fn white(&self) -> f32;
 
-    /// The same for a picture of another height.
-    fn set_height(&mut self, rows: usize);
+    /// The same for a picture of another size.
+    fn set_size(&mut self, columns: usize, rows: usize);
 }
 
 impl Window {
@@ -287,26 +282,21 @@ impl Plan {
 
     /// Pixels around a pixel, in rows and columns, that its result depends on.
     pub fn halo(&self) -> usize {
-        self.around(&|work| work.halo())
-    }
-
-    /// The same, where `own` tells it of the work alone.
-    fn around(&self, own: &dyn Fn(&dyn Planned) -> usize) -> usize {
-        let work = own(self.work.planned());
+        let work = self.work.planned().halo();
         let sizes = self.coarser().map_or(work, |coarser| {
             // Rounded up to whole rows of half the size.
-            let coarse = coarser.around(own).saturating_add(COARSE_REACH + 1).saturating_mul(2);
+            let coarse = coarser.halo().saturating_add(COARSE_REACH + 1).saturating_mul(2);
             coarse.max(work.saturating_add(FINE_REACH))
         });
         let frames = self.frames.window().map_or(0, |window| window.averaging.halo());
         sizes.saturating_mul(self.rounds()).saturating_add(self.front.reach() + frames)
     }
 
-    /// Rows that a part is to begin at multiples of.
-    fn row_grid(&self) -> usize {
+    /// Rows and columns that a part is to begin at multiples of.
+    fn grid(&self) -> usize {
         let blocks = if self.frames.window().is_some() { Averaging::BLOCK } else { 1 };
-        let own = lcm(self.work.planned().row_grid(), blocks);
-        self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.row_grid()))
+        let own = lcm(self.work.planned().grid(), blocks);
+        self.coarser().map_or(own, |coarser| lcm(own, 2 * coarser.grid()))
     }
 
     /// How often a frame goes through the work: several times, where there are very few photons. Frames that depend on
@@ -331,11 +321,6 @@ impl Plan {
         self.front.white == 255.0 && self.work.planned().likes_bytes()
     }
 
-    /// Rows around a part that have to be given with it.
-    fn margin(&self) -> usize {
-        self.around(&|work| work.halo().saturating_add(work.unit_rows()))
-    }
-
     /// Cuts the picture into parts of about `rows` rows, from the top. A part begins where the plan allows, so that all
     /// that lies on a grid is where it is in the whole picture, and reads as far around as results depend on.
     ///
@@ -349,33 +334,50 @@ impl Plan {
     /// ```
     pub fn parts(&self, rows: usize) -> Vec<Part> {
         let height = self.window().height;
-        self.cut(height.div_ceil(rows.max(1)), self.margin())
+        self.cut(height.div_ceil(rows.max(1)), self.halo())
     }
 
     /// Cuts the picture into `count` parts of nearly equal height that read `margin` rows around.
     pub(crate) fn cut(&self, count: usize, margin: usize) -> Vec<Part> {
-        let (grid, height) = (self.row_grid(), self.window().height);
+        let (grid, Window { width, height, .. }) = (self.grid(), self.window());
         // What depends on the whole picture is not cut.
         let count = if margin >= height { 1 } else { count };
         let at = |i: usize| if i == count { height } else { i * height / count / grid * grid };
         let writes = (0..count).map(|i| at(i)..at(i + 1)).filter(|w| !w.is_empty());
-        let part = |write: Range<usize>| {
-            let first = write.start.saturating_sub(margin) / grid * grid;
-            Part { height, read: first..write.end.saturating_add(margin).min(height), write }
-        };
-        writes.map(part).collect()
+        let rows = |write| Span::around(height, write, margin, grid);
+        writes.map(|write| Part { rows: rows(write), columns: Span::all(width) }).collect()
     }
 
-    /// The plan for some rows of the picture.
+    /// A rectangle of the picture, as the part that gives it: with as much around it as results depend on. What lies
+    /// outside of the picture is left out.
+    ///
+    /// ```
+    /// use quell::{Plan, bm3d};
+    /// let plan: Plan = bm3d::Plan::new(&bm3d::Profile::Fast.params(20.0), 4000, 3000, &[20.0])?.into();
+    /// let seen = plan.region(1000..1600, 2800..3200);
+    /// assert_eq!((seen.write_columns(), seen.write()), (1000..1600, 2800..3000));
+    /// assert!(seen.read_columns().len() < 800 && seen.read().end == 3000);
+    /// # Ok::<(), quell::Error>(())
+    /// ```
+    pub fn region(&self, columns: Range<usize>, rows: Range<usize>) -> Part {
+        let Window { width, height, .. } = self.window();
+        let span = |whole: usize, write: Range<usize>| {
+            let end = write.end.min(whole);
+            Span::around(whole, write.start.min(end)..end, self.halo(), self.grid())
+        };
+        Part { rows: span(height, rows), columns: span(width, columns) }
+    }
+
+    /// The plan for a part of the picture.
     #[must_use]
     pub fn of(&self, part: &Part) -> Self {
         let mut plan = self.clone();
-        plan.work.planned_mut().set_height(part.read.len());
+        plan.work.planned_mut().set_size(part.columns.read.len(), part.rows.read.len());
         plan.part = Some(part.clone());
         plan
     }
 
-    /// Which rows these are, if not all.
+    /// Which part this is, if not all.
     pub(crate) fn part(&self) -> Option<&Part> {
         self.part.as_ref()
     }
@@ -413,8 +415,9 @@ impl Plan {
             return Some((alone, 0..self.window().height, coarser.clone()));
         };
         // Coarse results depend on many more rows than fine ones.
-        let fine = part.wider(FINE_REACH).narrower(alone.margin(), self.row_grid());
-        let rows = fine.read.start - part.read.start..fine.read.end - part.read.start;
+        let fine = part.wider(FINE_REACH).narrower(alone.halo(), self.grid());
+        let (read, first) = (&fine.rows.read, part.rows.read.start);
+        let rows = read.start - first..read.end - first;
         Some((alone.of(&fine), rows, coarser.of(&part.coarser())))
     }
 }
@@ -495,24 +498,24 @@ mod tests {
             let [whole, half, quarter] = [1, 2, 4].map(|n| fast(640 / n, height / n));
             let halo = quarter.halo();
             let plan = whole.with_coarser(half.with_coarser(quarter).unwrap()).unwrap();
-            assert!(plan.halo() >= 4 * halo && plan.row_grid() % 4 == 0);
+            assert!(plan.halo() >= 4 * halo && plan.grid() % 4 == 0);
             for part in plan.parts(300) {
                 let (mut plan, mut factor) = (plan.of(&part), 1);
                 while let Some((fine, rows, coarse)) = plan.scales() {
-                    let given = plan.part().unwrap().read.clone();
-                    let kept = fine.part().unwrap();
+                    let given = plan.part().unwrap().read();
+                    let kept = &fine.part().unwrap().rows;
                     assert_eq!(kept.read, given.start + rows.start..given.start + rows.end);
                     assert!(kept.read.len() == fine.window().height && rows.start % 2 == 0);
                     // Every row that a result depends on, or the border of the picture.
-                    for p in [kept, coarse.part().unwrap()] {
-                        let last = p.height;
+                    for p in [kept, &coarse.part().unwrap().rows] {
+                        let last = p.whole;
                         assert!(p.read.start == 0 || p.read.start + halo <= p.write.start, "{p:?}");
                         assert!(p.read.end == last || p.read.end >= p.write.end + halo, "{p:?}");
                     }
                     factor *= 2;
-                    let small = coarse.part().unwrap();
-                    assert!(small.write.start * factor <= part.write.start);
-                    assert!(small.write.end * factor + factor > part.write.end);
+                    let small = &coarse.part().unwrap().rows;
+                    assert!(small.write.start * factor <= part.write().start);
+                    assert!(small.write.end * factor + factor > part.write().end);
                     plan = coarse;
                 }
                 assert_eq!(factor, 4);
@@ -535,7 +538,7 @@ mod tests {
     fn a_map_is_one_plane_of_one_frame() {
         let params = isoline::Params { past: 2, future: 1, ..isoline::Profile::Normal.params(20.0, 3) };
         let plan = isoline::Plan::new(&params, (40, 30), 255.0, &[20.0; 3]).unwrap();
-        assert_eq!((Plan::from(plan.clone()).window().past, plan.row_grid() % 16), (2, 0));
+        assert_eq!((Plan::from(plan.clone()).window().past, plan.grid() % 16), (2, 0));
         let map = Plan::from(Work::Map(Box::new(plan), isoline::Map::Directions)).window();
         assert_eq!((map.planes, map.results, map.past, map.future), (3, 1, 0, 0));
     }

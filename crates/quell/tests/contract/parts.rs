@@ -1,5 +1,7 @@
 //! Parts of a picture, put together, are the picture: bit by bit on the processor.
 
+use std::ops::Range;
+
 use quell::device::{self, Input, Samples, SamplesMut};
 use quell::method::{Front, Part};
 use quell::{Control, Denoiser, DenoiserBuilder, Device, Frame, Plan, Plane, bm3d, isoline, nlm, ridge};
@@ -128,6 +130,92 @@ fn bm3d_of_several_sizes_in_parts_is_that_of_the_whole() {
         let one = sizes(profile, (width, height), color, 1, 20.0);
         let one = device::picture(&*cpu, &one, &views, &[], &Control::new()).unwrap();
         assert!(one[0].as_slice() != whole[0], "the other sizes count");
+    }
+}
+
+/// A rectangle of a picture, filtered with what it needs around it.
+fn region(
+    plan: &Plan,
+    planes: &[Plane],
+    (columns, rows): (Range<usize>, Range<usize>),
+    run: impl Fn(&Part, &[Samples<'_>], &mut [SamplesMut<'_>]),
+) -> Vec<Vec<f32>> {
+    let part = plan.region(columns, rows);
+    let cut = |p: &[f32], width: usize, x: Range<usize>, y: Range<usize>| -> Vec<f32> {
+        y.flat_map(|y| p[y * width..][x.clone()].to_vec()).collect()
+    };
+    let (x, y) = (part.read_columns(), part.read());
+    let from: Vec<Vec<f32>> =
+        planes.iter().map(|p| cut(p.as_slice(), p.width(), x.clone(), y.clone())).collect();
+    let from: Vec<Samples<'_>> = from.iter().map(|p| Samples::F32(p)).collect();
+    let mut results = vec![vec![0.0; x.len() * y.len()]; planes.len()];
+    let mut to: Vec<SamplesMut<'_>> = results.iter_mut().map(|p| SamplesMut::F32(p)).collect();
+    run(&part, &from, &mut to);
+    results.iter().map(|p| cut(p, x.len(), part.kept_columns(), part.kept())).collect()
+}
+
+/// The same of a whole result.
+fn seen(whole: &[Plane], (columns, rows): (Range<usize>, Range<usize>)) -> Vec<Vec<f32>> {
+    let cut = |p: &Plane| rows.clone().flat_map(|y| p.row(y)[columns.clone()].to_vec()).collect();
+    whole.iter().map(cut).collect()
+}
+
+#[test]
+fn rectangles_of_bm3d_are_cut_out_of_the_whole() {
+    use bm3d::Profile;
+    let cpu = device::open(Device::Cpu, Default::default()).unwrap();
+    let (width, height) = (701, 603);
+    for (profile, color, scales) in [
+        (Profile::Fast, false, 1),
+        (Profile::Fast, true, 3),
+        (Profile::Normal, false, 2),
+        (Profile::Original, false, 1),
+    ] {
+        let planes: Vec<Plane> =
+            (0..if color { 3 } else { 1 }).map(|c| eight_bit(width, height, 20.0, c)).collect();
+        let views: Vec<_> = planes.iter().map(Plane::view).collect();
+        let plan = sizes(profile, (width, height), color, scales, 20.0);
+        let whole = device::picture(&*cpu, &plan, &views, &[], &Control::new()).unwrap();
+        for area in [
+            (300..341, 290..330),
+            (0..64, 250..300),
+            (650..701, 560..603),
+            (333..334, 7..8),
+            (0..701, 300..309),
+        ] {
+            let got = region(&plan, &planes, area.clone(), |part, from, to| {
+                assert!(scales > 1 || part.read().len() < height, "not all of it is read");
+                let frame = Input { planes: from, guide: &[] };
+                cpu.open(&plan.of(part)).unwrap().frame(&frame, to, &Control::new()).unwrap();
+            });
+            assert!(got == seen(&whole, area.clone()), "{profile:?}, {scales} sizes, {area:?}");
+        }
+    }
+}
+
+#[test]
+fn rectangles_of_any_method_are_nearly_those_of_the_whole() {
+    let area = || (200..290, 120..180);
+    let planes: Vec<Plane> = (0..3).map(|c| eight_bit(500, 300, 20.0, c)).collect();
+    for (builder, most) in [
+        (Denoiser::nlm(nlm::Profile::Fast), ROUNDING),
+        (Denoiser::isoline(isoline::Profile::Normal), ROUNDING),
+        (Denoiser::bm3d(bm3d::Profile::Fast).detail(0.5).grain(0.2), 0.0),
+        (Denoiser::ridge(ridge::Profile::Fast), 1.0),
+    ] {
+        let name = format!("{builder:?}");
+        let denoiser = builder.sigma(20.0).device(Device::Cpu).threads(2).build().unwrap();
+        let frame = Frame::new(planes.clone(), 255.0).unwrap();
+        let resolved = denoiser.resolve(&frame).unwrap().unwrap();
+        let whole = denoiser.denoise(&frame).unwrap().into_planes();
+        let got = region(&resolved.plan, &planes, area(), |part, from, to| {
+            denoiser.run_part(&resolved, part, from, to, &Control::new()).unwrap();
+        });
+        let want = seen(&whole, area());
+        let pairs = got.iter().flatten().zip(want.iter().flatten());
+        let worst =
+            pairs.map(|(a, b)| (a - b).abs()).fold(0.0, |worst: f32, v| if v <= worst { worst } else { v });
+        assert!(worst <= most, "{name}: off by {worst}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! From noise, size and settings to parameters and a plan.
 
 use super::{PARAMETERS, Params, Plan, Profile};
-use crate::method::group::UNIT_ROWS;
 use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
 use crate::{ColorMode, Result};
 
@@ -72,12 +71,8 @@ impl Planned for Plan {
     }
 
     /// Every pass has a row of reference patches there.
-    fn row_grid(&self) -> usize {
+    fn grid(&self) -> usize {
         self.passes.iter().map(|p| p.step).fold(1, lcm)
-    }
-
-    fn unit_rows(&self) -> usize {
-        self.passes.len() * UNIT_ROWS
     }
 
     fn scale(&self, white: f32) -> f32 {
@@ -88,7 +83,7 @@ impl Planned for Plan {
         255.0
     }
 
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
+    fn set_size(&mut self, columns: usize, rows: usize) {
+        (self.width, self.height) = (columns, rows);
     }
 }

@@ -51,7 +51,7 @@ impl Planned for Plan {
     }
 
     /// Cells and blocks begin there.
-    fn row_grid(&self) -> usize {
+    fn grid(&self) -> usize {
         let cells = [self.restore.square.cell, self.pilot_restore.square.cell];
         cells.into_iter().fold(Averaging::BLOCK, lcm)
     }
@@ -64,7 +64,7 @@ impl Planned for Plan {
         self.white
     }
 
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
+    fn set_size(&mut self, columns: usize, rows: usize) {
+        (self.width, self.height) = (columns, rows);
     }
 }

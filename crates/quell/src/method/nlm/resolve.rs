@@ -47,7 +47,7 @@ impl Planned for Plan {
         self.white
     }
 
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
+    fn set_size(&mut self, columns: usize, rows: usize) {
+        (self.width, self.height) = (columns, rows);
     }
 }

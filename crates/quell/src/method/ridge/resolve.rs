@@ -3,7 +3,6 @@
 use super::{PARAMETERS, Params, Plan, Profile};
 use crate::Result;
 use crate::bm3d::resolve::{mode, sigmas};
-use crate::method::group::UNIT_ROWS;
 use crate::method::{Front, Planned, Settings, Subject, Window, lcm};
 
 /// The parameters for noise of deviation `sigma` on the 0..255 scale.
@@ -51,13 +50,9 @@ impl Planned for Plan {
     }
 
     /// All grids have a row there.
-    fn row_grid(&self) -> usize {
+    fn grid(&self) -> usize {
         let steps = self.rounds.iter().filter_map(|r| r.search.as_ref()).map(|s| s.step);
-        steps.fold(Planned::row_grid(&*self.pilot), lcm)
-    }
-
-    fn unit_rows(&self) -> usize {
-        UNIT_ROWS
+        steps.fold(Planned::grid(&*self.pilot), lcm)
     }
 
     fn scale(&self, white: f32) -> f32 {
@@ -68,8 +63,8 @@ impl Planned for Plan {
         255.0
     }
 
-    fn set_height(&mut self, rows: usize) {
-        self.height = rows;
-        self.pilot.set_height(rows);
+    fn set_size(&mut self, columns: usize, rows: usize) {
+        (self.width, self.height) = (columns, rows);
+        self.pilot.set_size(columns, rows);
     }
 }

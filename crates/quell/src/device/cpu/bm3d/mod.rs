@@ -15,11 +15,12 @@ use super::group::aggregate::{Sums, strips};
 use super::group::matching::{self, Groups, MatchUnit, Window};
 use super::group::unit::{Rect, Source, Unit, touching, units};
 use super::pool::Pool;
-use super::schedule::{Part, in_order};
+use super::schedule::{self, in_order};
 use super::simd::dispatch;
 use super::{Channels, Cpu, Level};
 use crate::bm3d::{Match, PassPlan, Plan, Shrink};
 use crate::memory::check_planes;
+use crate::method::Part;
 use crate::{Control, Plane, PlaneView, Result};
 
 /// Buffers that outlive a picture, so that a denoiser's next one finds its memory in place.
@@ -46,36 +47,36 @@ struct Noisy<'a> {
     counts: Option<Source<'a>>,
 }
 
-/// Runs the plan on the channels of a picture, tile by tile; or on some of its rows, with those around them that are
-/// given, in the same order.
+/// Runs the plan on the channels of a picture, tile by tile; or on a part of it, with what is given around that, in the
+/// same order.
 pub(super) fn run(
     cpu: &Cpu,
     plan: &Plan,
-    part: Option<&crate::method::Part>,
+    part: Option<&Part>,
     channels: Channels<'_>,
     control: &Control,
 ) -> Result<Vec<Plane>> {
     let (w, h) = (plan.width, plan.height);
     channels.check(plan.channels(), (w, h))?;
-    let given = Rect { x: 0..w, y: part.map_or(0..h, |p| p.read.clone()) };
-    let wanted = part.map_or(0..h, |p| p.write.clone());
     // Units, and with them the order of every addition, are those of the whole picture.
-    let h = part.map_or(h, |p| p.height);
-    let tiles = tiles(cpu.tile, w, wanted);
-    let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(&p.search(), w, h)).collect();
-    let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile)).collect();
-    let reached = work
-        .iter()
-        .flatten()
-        .flat_map(|s| &s.units)
-        .all(|u| given.y.start <= u.region.y.start && u.region.y.end <= given.y.end);
+    let (given, wanted, size) = part.map_or_else(
+        || (Rect { x: 0..w, y: 0..h }, Rect { x: 0..w, y: 0..h }, (w, h)),
+        |Part { rows, columns }| {
+            let rect = |x: &Range<usize>, y: &Range<usize>| Rect { x: x.clone(), y: y.clone() };
+            (rect(&columns.read, &rows.read), rect(&columns.write, &rows.write), (columns.whole, rows.whole))
+        },
+    );
+    let tiles = tiles(cpu.tile, &wanted);
+    let all: Vec<Vec<Unit>> = plan.passes.iter().map(|p| units(&p.search(), size.0, size.1)).collect();
+    let work: Vec<Vec<Stage<'_>>> = tiles.iter().map(|tile| stages(plan, &all, tile, size)).collect();
+    let reached = work.iter().flatten().flat_map(|s| &s.units).all(|u| u.region.common(&given) == u.region);
     if part.is_some() && !reached {
-        // Too few rows around for whole units: a picture of its own.
+        // Too little around it: a picture of its own.
         return run(cpu, plan, None, channels, control);
     }
     let total = work.iter().flatten().map(|s| s.units.len() as u64).sum();
     let progress = Steps { control, done: 0.into(), total };
-    let source = |view| Source::part(view, &given, (w, h));
+    let source = |view| Source::part(view, &given, size);
     let noisy: Vec<Source<'_>> = channels.planes.iter().map(|&view| source(view)).collect();
     let noisy = Noisy { channels: &noisy, counts: channels.counts.map(source) };
     // Every pass leaves its planes to the next one.
@@ -89,37 +90,38 @@ pub(super) fn run(
     for (tile, stages) in tiles.iter().zip(&work) {
         for (out, part) in out.iter_mut().zip(run_tile(cpu, stages, noisy, &progress)?) {
             for (y, row) in tile.y.clone().zip(part.view().rows()) {
-                out.row_mut(y - given.y.start)[tile.x.clone()].copy_from_slice(row);
+                let first = tile.x.start - given.x.start;
+                out.row_mut(y - given.y.start)[first..first + row.len()].copy_from_slice(row);
             }
         }
     }
     Ok(out)
 }
 
-/// The tiles of some rows of a picture, row by row; a side of 0 is one tile.
-fn tiles(side: usize, w: usize, rows: Range<usize>) -> Vec<Rect> {
-    let side = if side == 0 { w.max(rows.end) } else { side };
-    let cut = |all: Range<usize>| {
+/// The tiles of an area, row by row; a side of 0 is one tile.
+fn tiles(side: usize, area: &Rect) -> Vec<Rect> {
+    let side = if side == 0 { area.width().max(area.height()).max(1) } else { side };
+    let cut = |all: &Range<usize>| {
         let end = all.end;
-        all.step_by(side).map(move |a| a..(a + side).min(end))
+        all.clone().step_by(side).map(move |a| a..(a + side).min(end))
     };
-    cut(rows).flat_map(|y| cut(0..w).map(move |x| Rect { x, y: y.clone() })).collect()
+    cut(&area.y).flat_map(|y| cut(&area.x).map(move |x| Rect { x, y: y.clone() })).collect()
 }
 
 /// One pass over one tile: the pixels it must deliver, and the units that add to them.
 struct Stage<'a> {
     pass: &'a PassPlan,
     area: Rect,
-    units: Vec<&'a Unit>,
+    units: Vec<Unit>,
 }
 
 /// What each pass has to do for a tile, found from the last pass backwards: a pass delivers every pixel that
 /// the units of the next one read.
-fn stages<'a>(plan: &'a Plan, all: &'a [Vec<Unit>], tile: &Rect) -> Vec<Stage<'a>> {
+fn stages<'a>(plan: &'a Plan, all: &[Vec<Unit>], tile: &Rect, size: (usize, usize)) -> Vec<Stage<'a>> {
     let mut area = tile.clone();
     let mut stages = Vec::new();
     for (pass, units) in plan.passes.iter().zip(all).rev() {
-        let units = touching(units, &area);
+        let units = touching(units, &pass.search(), &area, size);
         let reach = units.iter().map(|u| &u.region).fold(area.clone(), |a, b| a.union(b));
         stages.push(Stage { pass, area: std::mem::replace(&mut area, reach), units });
     }
@@ -165,8 +167,8 @@ fn run_pass(
     let channels = noisy.channels.len();
     let mut planes: Vec<Plane> = (0..channels).map(|_| Plane::zeros(area.width(), area.height())).collect();
     let parts = strips(area, 2 * channels, &mut planes, units).into_iter().map(|strip| {
-        let items = (0..units.len()).filter(|&i| strip.takes(units[i])).collect();
-        Part::new(strip, items)
+        let items = (0..units.len()).filter(|&i| strip.takes(&units[i])).collect();
+        schedule::Part::new(strip, items)
     });
     in_order(
         units.len(),
@@ -175,11 +177,11 @@ fn run_pass(
         |i, scratch| {
             progress.control.check()?;
             let mut out = cpu.bm3d.sums.borrow();
-            estimate(cpu.level, pass, units[i], noisy, basic, scratch, &mut out);
+            estimate(cpu.level, pass, &units[i], noisy, basic, scratch, &mut out);
             progress.step(name);
             Ok(out)
         },
-        |strip, i, next, sums| strip.add(units[i], sums, next.map(|i| units[i]), &divide),
+        |strip, i, next, sums| strip.add(&units[i], sums, next.map(|i| &units[i]), &divide),
     )?;
     Ok(planes)
 }

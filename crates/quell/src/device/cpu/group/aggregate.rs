@@ -50,7 +50,7 @@ pub(in crate::device::cpu) fn strips<'a>(
     area: &Rect,
     sums: usize,
     planes: &'a mut [Plane],
-    units: &[&Unit],
+    units: &[Unit],
 ) -> Vec<Strip<'a>> {
     let cuts: Vec<Range<usize>> =
         area.x.clone().step_by(STRIP).map(|x| x..(x + STRIP).min(area.x.end)).collect();

@@ -6,11 +6,11 @@
 use std::ops::Range;
 
 use crate::PlaneView;
-use crate::method::group::{Search, UNIT_ROWS};
+use crate::method::group::Search;
 
 /// Aimed-at size of a unit in pixels. Wide enough that the halo does not dominate, small enough that the
 /// buffers of a unit stay in the cache and that a small picture has work for every thread.
-const UNIT: (usize, usize) = (192, UNIT_ROWS);
+const UNIT: (usize, usize) = (192, 72);
 
 /// A rectangle of pixels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,9 +53,33 @@ pub(in crate::device::cpu) struct Unit {
     pub(in crate::device::cpu) region: Rect,
 }
 
-/// The units that add to an area, in order.
-pub(in crate::device::cpu) fn touching<'a>(units: &'a [Unit], area: &Rect) -> Vec<&'a Unit> {
-    units.iter().filter(|u| u.region.touches(area)).collect()
+/// The units that add to an area, in order, with those of their reference patches that do: what is added to a pixel stays in
+/// the order of the whole picture.
+pub(in crate::device::cpu) fn touching(
+    units: &[Unit],
+    search: &Search,
+    area: &Rect,
+    (w, h): (usize, usize),
+) -> Vec<Unit> {
+    let some = |all: &[usize], area: &Range<usize>, n: usize| -> Vec<usize> {
+        let adds = |p: &&usize| {
+            let reach = search.reach(**p..**p, n);
+            reach.start < area.end && area.start < reach.end
+        };
+        all.iter().filter(adds).copied().collect()
+    };
+    let units = units.iter().filter(|u| u.region.touches(area));
+    units
+        .filter_map(|u| Unit::new(search, some(&u.xs, &area.x, w), some(&u.ys, &area.y, h), (w, h)))
+        .collect()
+}
+
+impl Unit {
+    fn new(search: &Search, xs: Vec<usize>, ys: Vec<usize>, (w, h): (usize, usize)) -> Option<Self> {
+        let reach = |p: &[usize], n: usize| Some(search.reach(*p.first()?..*p.last()?, n));
+        let region = Rect { x: reach(&xs, w)?, y: reach(&ys, h)? };
+        Some(Self { xs, ys, region })
+    }
 }
 
 /// Samples of a picture, or of a part of it, addressed by their place in the whole picture.
@@ -91,18 +115,9 @@ pub(in crate::device::cpu) fn units(search: &Search, w: usize, h: usize) -> Vec<
         positions.chunks(positions.len().div_ceil(parts)).map(<[usize]>::to_vec).collect()
     };
     let columns = side(w, UNIT.0);
-    let reach = |p: &[usize], n: usize| {
-        let last = p[p.len() - 1] + search.patch + search.radius;
-        p[0].saturating_sub(search.radius)..last.min(n)
-    };
-    let mut all = Vec::new();
-    for ys in side(h, UNIT.1) {
-        for xs in &columns {
-            let region = Rect { x: reach(xs, w), y: reach(&ys, h) };
-            all.push(Unit { xs: xs.clone(), ys: ys.clone(), region });
-        }
-    }
-    all
+    let rows = side(h, UNIT.1).into_iter();
+    let unit = |ys: &[usize], xs: &[usize]| Unit::new(search, xs.to_vec(), ys.to_vec(), (w, h));
+    rows.flat_map(|ys| columns.iter().filter_map(move |xs| unit(&ys, xs)).collect::<Vec<_>>()).collect()
 }
 
 #[cfg(test)]

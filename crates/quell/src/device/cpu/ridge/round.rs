@@ -204,10 +204,9 @@ impl<'a> Rounds<'a> {
     ) -> Result<()> {
         let (plan, channels) = (self.plan, self.noisy.len());
         let Grouping { search, units, lists } = grouping;
-        let references: Vec<&Unit> = units.iter().collect();
         let area = Rect { x: 0..plan.width, y: 0..plan.height };
         let mut next: Vec<Plane> = (0..2 * channels).map(|_| Plane::zeros(plan.width, plan.height)).collect();
-        let parts = strips(&area, 3 * channels, &mut next, &references).into_iter().map(|strip| {
+        let parts = strips(&area, 3 * channels, &mut next, units).into_iter().map(|strip| {
             let items = (0..units.len()).filter(|&i| strip.takes(&units[i])).collect();
             Part::new(strip, items)
         });

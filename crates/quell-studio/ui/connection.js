@@ -13,12 +13,44 @@ let events = null;
 let retry;
 let wait = 500;
 
-/** The token stands behind the # of the address, which is never sent; it is given away once and removed. */
+/**
+ * The token stands behind the # of the address, which is never sent; it is given away once and removed. Behind it may
+ * stand the settings of a window whose server is gone.
+ */
 async function greet() {
-  const token = location.hash.slice(1);
+  const [token, carried] = location.hash.slice(1).split("~");
   if (!token) return;
   history.replaceState(null, "", location.pathname);
   await begin(token);
+  if (carried) keep(carried);
+}
+
+/** @param {string} carried */
+function keep(carried) {
+  try {
+    const { candidates, candidate } = JSON.parse(decodeURIComponent(carried));
+    if (candidates?.[candidate]) beginHistory({ A: null, B: null, C: null, D: null, ...candidates }, candidate);
+  } catch {
+    // An address that was cut off: the settings begin anew.
+  }
+}
+
+/** Goes to a server that was started again, with the settings. @param {string} address */
+function move(address) {
+  let place;
+  try {
+    place = new URL(address.trim());
+  } catch {
+    place = null;
+  }
+  // Settings and token are for this machine only.
+  if (place?.protocol !== "http:" || !["127.0.0.1", "[::1]", "localhost"].includes(place.hostname) || place.hash.length < 2) {
+    say("That is not an address of quell studio", "it begins with http://127.0.0.1 and has a # in it", true);
+    return;
+  }
+  const { candidates, candidate } = state;
+  place.hash += `~${encodeURIComponent(JSON.stringify({ candidates, candidate }))}`;
+  location.assign(place);
 }
 
 /** @param {any} told */
@@ -42,7 +74,7 @@ async function connect() {
     set({ plans: {}, progress: {}, ready: {}, marked: [], clean: null });
   }
   set({ files: told.files, connection: "there" });
-  if (!state.candidates.A) beginHistory({ ...state.candidates, A: standard() });
+  if (!state.candidates[state.candidate]) beginHistory({ ...state.candidates, A: standard() }, "A");
   hear();
   const first = told.files.find((/** @type {any} */ file) => file.path === path) ?? told.files[0];
   if (first) await show(first.id);
@@ -101,8 +133,12 @@ export async function start() {
     box.hidden = state.connection === "there" || state.connection === "starting";
     byId("lost-title").textContent = state.connection === "stranger" ? "quell studio does not know this window" : "quell studio does not answer";
     byId("lost-text").textContent = state.connection === "stranger"
-      ? "It was started again, or the address was incomplete. Open the address that it prints, with all that stands behind the #; your settings stay if you open it in this window."
-      : "Was it stopped? Start it again with quell studio. This page tries again by itself; your settings stay.";
+      ? "It was started again, or the address was not complete. Open the address that it prints, with all that stands behind the #, or paste it here: then your settings come along."
+      : "Was it stopped? This page tries again by itself. If quell studio was started anew, paste the address that it prints here: your settings come along.";
+  });
+  byId("lost-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    move(/** @type {HTMLInputElement} */ (byId("lost-address")).value);
   });
   try {
     await connect();

@@ -83,7 +83,8 @@ export async function take(files) {
 /** @param {Picture} file */
 function thumbnail(file) {
   const picture = el("img", { alt: "", loading: "lazy", decoding: "async" });
-  if (!file.error) picture.src = `/api/files/${file.id}/thumb`;
+  if (file.error) picture.classList.add("none");
+  else picture.src = `/api/files/${file.id}/thumb`;
   picture.addEventListener("error", () => picture.classList.add("none"));
   const mark = el("input", { type: "checkbox", "aria-label": `Mark ${file.name} for export`, title: "Mark for export", onchange: () => {
     set({ marked: mark.checked ? [...state.marked, file.id] : state.marked.filter((other) => other !== file.id) });

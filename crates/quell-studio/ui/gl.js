@@ -13,56 +13,73 @@ void main() {
   gl_Position = vec4(at / size * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0);
 }`;
 
-// A place is where a piece begins, in device pixels, device pixels for each of its samples, and its channels.
-const FRAGMENT = `#version 300 es
+// A place is where a piece begins, in device pixels, and device pixels for each of its samples. What a drawing does not
+// need is left out of its program: where a processor draws, that is the difference between smooth and not.
+const FRAGMENT = `
 precision highp float;
 precision highp int;
-precision highp sampler2D;
-precision highp usampler2D;
 uniform vec2 size;
-uniform sampler2D firstReal, secondReal;
-uniform usampler2D firstWhole, secondWhole;
-uniform vec4 firstPlace, secondPlace;
-uniform vec2 firstScale, secondScale;
-uniform int operation;
-uniform float gain, light, bend;
+uniform highp FIRST first;
+uniform vec3 firstPlace;
+uniform float firstScale;
+#ifdef PAIR
+uniform highp SECOND second;
+uniform vec3 secondPlace;
+uniform float secondScale;
+uniform float gain;
+#endif
+#ifdef TONE
+uniform float light, bend;
+#endif
 out vec4 colour;
 
-vec3 take(sampler2D real, usampler2D whole, ivec2 at, vec2 scale, float channels) {
-  vec3 value = scale.y > 0.5 ? vec3(texelFetch(whole, at, 0).rgb) : texelFetch(real, at, 0).rgb;
-  return (channels < 2.0 ? value.rrr : value) * scale.x;
+#ifdef SMOOTH
+#define LOOK(NAME, TEXTURE) vec3 NAME(vec3 place, float scale, vec2 at) { \
+  vec2 p = (at - place.xy) / place.z - 0.5; \
+  vec2 corner = floor(p), part = p - corner; \
+  ivec2 last = textureSize(TEXTURE, 0) - 1; \
+  ivec2 a = clamp(ivec2(corner), ivec2(0), last), b = clamp(ivec2(corner) + 1, ivec2(0), last); \
+  vec3 top = mix(vec3(texelFetch(TEXTURE, a, 0).rgb), vec3(texelFetch(TEXTURE, ivec2(b.x, a.y), 0).rgb), part.x); \
+  vec3 bottom = mix(vec3(texelFetch(TEXTURE, ivec2(a.x, b.y), 0).rgb), vec3(texelFetch(TEXTURE, b, 0).rgb), part.x); \
+  return mix(top, bottom, part.y) * scale; \
 }
-
-vec3 look(sampler2D real, usampler2D whole, vec4 place, vec2 scale, vec2 at) {
-  ivec2 last = (scale.y > 0.5 ? textureSize(whole, 0) : textureSize(real, 0)) - 1;
-  vec2 p = (at - place.xy) / place.z;
-  if (place.z >= 1.0) return take(real, whole, clamp(ivec2(floor(p)), ivec2(0), last), scale, place.w);
-  vec2 corner = floor(p - 0.5);
-  vec2 part = p - 0.5 - corner;
-  ivec2 a = clamp(ivec2(corner), ivec2(0), last), b = clamp(ivec2(corner) + 1, ivec2(0), last);
-  vec3 top = mix(take(real, whole, a, scale, place.w), take(real, whole, ivec2(b.x, a.y), scale, place.w), part.x);
-  vec3 bottom = mix(take(real, whole, ivec2(a.x, b.y), scale, place.w), take(real, whole, b, scale, place.w), part.x);
-  return mix(top, bottom, part.y);
+#else
+#define LOOK(NAME, TEXTURE) vec3 NAME(vec3 place, float scale, vec2 at) { \
+  ivec2 p = clamp(ivec2((at - place.xy) / place.z), ivec2(0), textureSize(TEXTURE, 0) - 1); \
+  return vec3(texelFetch(TEXTURE, p, 0).rgb) * scale; \
 }
+#endif
+LOOK(lookFirst, first)
+#ifdef PAIR
+LOOK(lookSecond, second)
+#endif
 
 vec3 heat(float t) {
   t = clamp(t, 0.0, 1.0);
-  return clamp(vec3(t * 2.6 - 0.1, t * 2.4 - 0.85, t < 0.5 ? t * 1.7 : t * 4.0 - 2.9 + (1.0 - t) * 1.6), 0.0, 1.0);
+  return clamp(vec3(t * 1.9, t * 1.7 - 0.55, sin(t * 3.6) * 0.5 + max(0.0, t * 4.0 - 2.6)), 0.0, 1.0);
 }
 
 void main() {
   vec2 at = vec2(gl_FragCoord.x, size.y - gl_FragCoord.y);
-  vec3 first = look(firstReal, firstWhole, firstPlace, firstScale, at);
-  vec3 value;
-  if (operation == 0) {
-    value = pow(max(first * light, 0.0), vec3(bend));
-    if (any(isnan(first))) value = vec3(1.0, 0.0, 1.0);
-  } else {
-    vec3 gap = first - look(secondReal, secondWhole, secondPlace, secondScale, at);
-    if (operation == 1) value = abs(gap) * gain;
-    else if (operation == 2) value = 0.5 + gap * gain;
-    else value = heat((abs(gap.r) + abs(gap.g) + abs(gap.b)) / 3.0 * gain);
-  }
+  vec3 value = lookFirst(firstPlace, firstScale, at);
+#ifdef GREY
+  value = value.rrr;
+#endif
+#ifdef PAIR
+  vec3 other = lookSecond(secondPlace, secondScale, at);
+#ifdef SECOND_GREY
+  other = other.rrr;
+#endif
+  vec3 gap = value - other;
+  value = PAIR == 1 ? abs(gap) * gain : PAIR == 2 ? 0.5 + gap * gain : heat(dot(abs(gap), vec3(1.0 / 3.0)) * gain);
+#else
+#ifdef REAL
+  if (any(isnan(value))) { colour = vec4(1.0, 0.0, 1.0, 1.0); return; }
+#endif
+#ifdef TONE
+  value = pow(max(value * light, 0.0), vec3(bend));
+#endif
+#endif
   colour = vec4(value, 1.0);
 }`;
 
@@ -75,34 +92,72 @@ export function painter(canvas) {
   if (!context) throw new Error("this browser has no WebGL2, which quell studio needs to show samples as they are");
   const gl = context;
   const most = gl.getParameter(gl.MAX_TEXTURE_SIZE);
-  /** @type {Record<string, WebGLUniformLocation | null>} */
-  let uniforms = {};
-  /** @type {WebGLTexture} */
-  let emptyReal;
-  /** @type {WebGLTexture} */
-  let emptyWhole;
+  /** @typedef {{program: WebGLProgram, at: Record<string, WebGLUniformLocation | null>}} Program */
+  /** @type {Map<string, Program>} */
+  const programs = new Map();
+  /** @type {Program | null} */
+  let used = null;
+  let look = { gain: 1, exposure: 0, gamma: 1 };
 
-  function prepare() {
+  /** @param {number} kind @param {string} source */
+  function shader(kind, source) {
+    const made = gl.createShader(kind);
+    if (!made) throw new Error("WebGL2 was lost");
+    gl.shaderSource(made, source);
+    gl.compileShader(made);
+    if (!gl.getShaderParameter(made, gl.COMPILE_STATUS) && !gl.isContextLost()) throw new Error(gl.getShaderInfoLog(made) ?? "shader");
+    return made;
+  }
+
+  /** The program with these lines before it. @param {string} defines @returns {Program} */
+  function program(defines) {
+    const known = programs.get(defines);
+    if (known) return known;
     const program = gl.createProgram();
-    for (const [kind, source] of /** @type {[number, string][]} */ ([[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]])) {
-      const shader = gl.createShader(kind);
-      if (!shader) throw new Error("WebGL2 was lost");
-      gl.shaderSource(shader, source);
-      gl.compileShader(shader);
-      if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS) && !gl.isContextLost()) throw new Error(gl.getShaderInfoLog(shader) ?? "shader");
-      gl.attachShader(program, shader);
-    }
+    gl.attachShader(program, shader(gl.VERTEX_SHADER, VERTEX));
+    gl.attachShader(program, shader(gl.FRAGMENT_SHADER, `#version 300 es\n${defines}${FRAGMENT}`));
     gl.linkProgram(program);
     gl.useProgram(program);
-    uniforms = {};
-    for (const name of ["box", "size", "firstReal", "secondReal", "firstWhole", "secondWhole", "firstPlace", "secondPlace",
-      "firstScale", "secondScale", "operation", "gain", "light", "bend"]) {
-      uniforms[name] = gl.getUniformLocation(program, name);
+    /** @type {Program["at"]} */
+    const at = {};
+    for (const name of ["box", "size", "first", "second", "firstPlace", "secondPlace", "firstScale", "secondScale", "gain", "light", "bend"]) {
+      at[name] = gl.getUniformLocation(program, name);
     }
-    ["firstReal", "firstWhole", "secondReal", "secondWhole"].forEach((name, unit) => gl.uniform1i(uniforms[name], unit));
+    gl.uniform1i(at.first, 0);
+    gl.uniform1i(at.second, 1);
+    const made = { program, at };
+    programs.set(defines, made);
+    used = null;
+    return made;
+  }
+
+  /** Takes the program of a drawing. @param {Operation} operation @param {Piece} first @param {Piece | null} second @param {number} zoom */
+  function take(operation, first, second, zoom) {
+    const sampler = (/** @type {Piece} */ piece) => (piece.samples === "u16" ? "usampler2D" : "sampler2D");
+    let defines = `#define FIRST ${sampler(first)}\n`;
+    if (first.channels < 3) defines += "#define GREY\n";
+    if (first.samples === "f32") defines += "#define REAL\n";
+    if (zoom * 2 ** first.level < 1) defines += "#define SMOOTH\n";
+    if (second) {
+      defines += `#define PAIR ${OPERATIONS[operation]}\n#define SECOND ${sampler(second)}\n`;
+      if (second.channels < 3) defines += "#define SECOND_GREY\n";
+    } else if (look.exposure !== 0 || look.gamma !== 1) defines += "#define TONE\n";
+    const made = program(defines);
+    if (made !== used) {
+      gl.useProgram(made.program);
+      gl.uniform2f(made.at.size, canvas.width, canvas.height);
+      gl.uniform1f(made.at.gain, look.gain);
+      gl.uniform1f(made.at.light, 2 ** look.exposure);
+      gl.uniform1f(made.at.bend, 1 / look.gamma);
+      used = made;
+    }
+    return made.at;
+  }
+
+  function prepare() {
+    programs.clear();
+    used = null;
     gl.pixelStorei(gl.UNPACK_ALIGNMENT, 1);
-    emptyReal = texture(gl.R8, 1, 1, gl.RED, gl.UNSIGNED_BYTE, new Uint8Array(1));
-    emptyWhole = texture(gl.R8UI, 1, 1, gl.RED_INTEGER, gl.UNSIGNED_BYTE, new Uint8Array(1));
   }
 
   /** @param {number} inside @param {number} width @param {number} height @param {number} format @param {number} type @param {ArrayBufferView} data */
@@ -132,18 +187,19 @@ export function painter(canvas) {
     return texture(colour ? gl.RGB32F : gl.R32F, width, height, colour ? gl.RGB : gl.RED, gl.FLOAT, data);
   }
 
-  /** @param {Piece} piece @param {number} unit @param {"first" | "second"} name @param {[number, number]} corner @param {number} zoom */
-  function bind(piece, unit, name, corner, zoom) {
-    piece.texture ??= send(piece);
-    const whole = piece.samples === "u16";
-    gl.activeTexture(gl.TEXTURE0 + unit);
-    gl.bindTexture(gl.TEXTURE_2D, whole ? emptyReal : piece.texture);
-    gl.activeTexture(gl.TEXTURE0 + unit + 1);
-    gl.bindTexture(gl.TEXTURE_2D, whole ? piece.texture : emptyWhole);
-    gl.uniform4f(uniforms[`${name}Place`], corner[0] + piece.area.x0 * zoom, corner[1] + piece.area.y0 * zoom,
-      zoom * 2 ** piece.level, piece.channels);
+  /**
+   * @param {Program["at"]} at
+   * @param {Piece} piece
+   * @param {"first" | "second"} name
+   * @param {[number, number]} corner
+   * @param {number} zoom
+   */
+  function bind(at, piece, name, corner, zoom) {
+    gl.activeTexture(name === "first" ? gl.TEXTURE0 : gl.TEXTURE1);
+    gl.bindTexture(gl.TEXTURE_2D, piece.texture);
+    gl.uniform3f(at[`${name}Place`], corner[0] + piece.area.x0 * zoom, corner[1] + piece.area.y0 * zoom, zoom * 2 ** piece.level);
     // Textures of bytes are fetched as 0 to 1, the others as they are stored.
-    gl.uniform2f(uniforms[`${name}Scale`], (piece.samples === "u8" ? 255 : 1) / piece.white, whole ? 1 : 0);
+    gl.uniform1f(at[`${name}Scale`], (piece.samples === "u8" ? 255 : 1) / piece.white);
   }
 
   prepare();
@@ -164,17 +220,15 @@ export function painter(canvas) {
       whenBack.push(listener);
     },
 
-    /** @param {[number, number, number]} grey @param {{gain: number, exposure: number, gamma: number}} look */
-    begin(grey, look) {
+    /** @param {[number, number, number]} grey @param {{gain: number, exposure: number, gamma: number}} how */
+    begin(grey, how) {
+      look = { gain: how.gain, exposure: how.exposure, gamma: how.gamma };
+      used = null;
       gl.viewport(0, 0, canvas.width, canvas.height);
       gl.disable(gl.SCISSOR_TEST);
       gl.clearColor(grey[0], grey[1], grey[2], 1);
       gl.clear(gl.COLOR_BUFFER_BIT);
       gl.enable(gl.SCISSOR_TEST);
-      gl.uniform2f(uniforms.size, canvas.width, canvas.height);
-      gl.uniform1f(uniforms.gain, look.gain);
-      gl.uniform1f(uniforms.light, 2 ** look.exposure);
-      gl.uniform1f(uniforms.bend, 1 / look.gamma);
     },
 
     /** @param {Area} area device pixels that may be drawn on */
@@ -191,17 +245,14 @@ export function painter(canvas) {
      * @param {Piece | null} second
      */
     draw(operation, area, corner, zoom, first, second) {
-      bind(first, 0, "first", corner, zoom);
-      if (second) bind(second, 2, "second", corner, zoom);
-      else {
-        gl.activeTexture(gl.TEXTURE2);
-        gl.bindTexture(gl.TEXTURE_2D, emptyReal);
-        gl.activeTexture(gl.TEXTURE3);
-        gl.bindTexture(gl.TEXTURE_2D, emptyWhole);
-      }
-      gl.uniform1i(uniforms.operation, OPERATIONS[operation]);
+      // Sending binds, so both are sent before either is bound.
+      first.texture ??= send(first);
+      if (second) second.texture ??= send(second);
+      const at = take(operation, first, second, zoom);
+      bind(at, first, "first", corner, zoom);
+      if (second) bind(at, second, "second", corner, zoom);
       // Edges between pieces are rounded alike, so that no gap is left between two.
-      gl.uniform4f(uniforms.box, Math.round(corner[0] + area.x0 * zoom), Math.round(corner[1] + area.y0 * zoom),
+      gl.uniform4f(at.box, Math.round(corner[0] + area.x0 * zoom), Math.round(corner[1] + area.y0 * zoom),
         Math.round(corner[0] + area.x1 * zoom), Math.round(corner[1] + area.y1 * zoom));
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     },

@@ -9,9 +9,10 @@ import * as pointer from "./pointer.js";
 import * as side from "./side.js";
 import * as stage from "./stage.js";
 import * as toolbar from "./toolbar.js";
-import { camera } from "./camera.js";
+import { camera, origin } from "./camera.js";
+import { needed } from "./compare.js";
 import { say } from "./dom.js";
-import { state, set, watch } from "./state.js";
+import { state, set, watch, current, plan } from "./state.js";
 
 pointer.uses.region = (region) => {
   set({ region, panel: state.panel === "inspect" ? "inspect" : "noise" });
@@ -40,4 +41,16 @@ watch(["files", "current"], () => {
 });
 
 // For the tests, and for the curious at the console.
-Object.assign(globalThis, { studio: { state, camera, pan: pointer.panBy, stage, get drawings() { return stage.drawings; } } });
+Object.assign(globalThis, { studio: {
+  state, set, camera, plan, pan: pointer.panBy,
+  key: () => plan()?.key,
+  corner: () => origin(stage.panes[0].box),
+  /** Whether what is seen is the result of the settings that are meant. */
+  settled() {
+    const file = current();
+    return file !== null && stage.drawn() && !state.computing && stage.panes.length > 0
+      && needed().every((candidate) => plan(file.id, candidate)?.settings === JSON.stringify(state.candidates[candidate]))
+      && !stage.tiles.waiting() && stage.tiles.jobs.length === 0;
+  },
+  get drawings() { return stage.drawings; },
+} });

@@ -33,6 +33,8 @@ export function drawOverlay(canvas, panes, file) {
   if (!something && empty) return;
   context.clearRect(0, 0, canvas.width, canvas.height);
   empty = !something;
+  // A layer less to put together while nothing is drawn on it.
+  canvas.hidden = empty;
   if (!something) return;
   const ratio = devicePixelRatio;
   for (const pane of panes) {

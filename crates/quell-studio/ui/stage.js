@@ -40,6 +40,9 @@ export const tiles = new Tiles({
   drop: (piece) => paint.drop(piece),
 });
 
+/** Whether what was drawn last is still right. */
+export const drawn = () => !waits;
+
 /** Draws soon. */
 export function redraw() {
   if (waits) return;
@@ -124,9 +127,14 @@ function ask(file) {
   tiles.want(all);
 }
 
+let placed = "";
+
 /** Labels of panes, and the zoom. @param {import("./types.js").Picture | null} file */
 function place(file) {
   const ratio = devicePixelRatio;
+  const text = JSON.stringify([file?.name, ratio, canvas.width, canvas.height, zoomText(), state.candidate, panes.map(({ label, clip }) => [label, clip])]);
+  if (text === placed) return;
+  placed = text;
   labels.replaceChildren(...panes.map((pane) => {
     const label = el("button", {
       type: "button", class: `label ${pane.side} ${pane.candidate && pane.candidate === state.candidate && panes.length > 1 ? "active" : ""}`,
@@ -171,9 +179,11 @@ export function start() {
     redraw();
   });
   const observer = new ResizeObserver(([entry]) => {
+    const [width, height] = [entry.contentRect.width * devicePixelRatio, entry.contentRect.height * devicePixelRatio];
     const exact = entry.devicePixelContentBoxSize?.[0];
-    if (exact) resize(exact.inlineSize, exact.blockSize);
-    else resize(Math.round(entry.contentRect.width * devicePixelRatio), Math.round(entry.contentRect.height * devicePixelRatio));
+    // Browsers that only pretend another density tell the size in pixels of the real one.
+    if (exact && Math.abs(exact.inlineSize - width) < 2) resize(exact.inlineSize, exact.blockSize);
+    else resize(Math.round(width), Math.round(height));
   });
   try {
     observer.observe(canvas, { box: "device-pixel-content-box" });

@@ -215,9 +215,9 @@ export const redo = () => walk(future, past);
 export const canUndo = () => past.length > 0;
 export const canRedo = () => future.length > 0;
 
-/** Begins anew, with settings that nobody has edited. @param {State["candidates"]} candidates */
-export function begin(candidates) {
+/** Begins anew, with nothing to undo. @param {State["candidates"]} candidates @param {Candidate} candidate */
+export function begin(candidates, candidate) {
   past = [];
   future = [];
-  set({ candidates });
+  set({ candidates, candidate });
 }

@@ -52,9 +52,11 @@ export function groupSection() {
     }
     place.classList.remove("old");
   });
-  return section("Groups and isolines",
+  const made = section("Groups and isolines",
     el("p", { class: "note" }, "Pick a pixel to see the patches that were filtered together there, or the line that was averaged along."),
     el("div", { class: "buttons" }, tool, passes, clear), place);
+  watch(["picked"], () => state.picked && requestAnimationFrame(() => made.scrollIntoView({ block: "start" })));
+  return made;
 }
 
 /** @param {Group | null} group @param {Isoline | null} isoline */

@@ -107,7 +107,7 @@ function field(parameter) {
   const reset = el("button", { type: "button", class: "plain", "aria-label": `Reset ${parameter.name}`, title: "Reset", onclick: () => set(null) }, icon("reset"));
   const about = el("p", { id: `${id}-help`, class: "note" });
   const row = el("div", { class: "parameter" }, el("label", { for: id }, parameter.name.split(".").pop() ?? parameter.name), input, reset, about);
-  const range = parameter.min === null && parameter.max === null ? ""
+  const range = (parameter.min === null && parameter.max === null) || parameter.help.includes(`${parameter.min} to ${parameter.max}`) ? ""
     : parameter.max === null ? `, at least ${parameter.min}` : parameter.min === null ? `, at most ${parameter.max}` : `, ${parameter.min} to ${parameter.max}`;
   return {
     parameter,

@@ -89,7 +89,7 @@ export function panes(width, height, gap) {
   });
   /** @param {"difference" | "removed" | "error"} operation @param {Layer} a @param {Layer} b @param {string} label @returns {Pane} */
   const pair = (operation, a, b, label) => ({ ...show(a), operation, second: b, label });
-  const times = `x ${state.gain}`;
+  const times = `× ${state.gain}`;
 
   // Space shows the other picture alone in every mode, to see the place without the tool.
   if (state.flipped && state.mode !== "flicker") return [show(before)];
@@ -137,6 +137,7 @@ function grid(stage, gap, show) {
     const x0 = (index % columns) * (width + gap);
     const y0 = Math.floor(index / columns) * (height + gap);
     const box = { x0, y0, x1: x0 + width, y1: y0 + height };
-    return show(result(candidate), { box, clip: box, label: candidate, candidate });
+    const settings = state.candidates[candidate];
+    return show(result(candidate), { box, clip: box, label: `${candidate}  ${settings?.method} ${settings?.profile}`, candidate });
   });
 }

@@ -22,13 +22,15 @@ async function greet() {
   if (!token) return;
   history.replaceState(null, "", location.pathname);
   await begin(token);
-  if (carried) keep(carried);
+  if (carried) keep(decodeURIComponent(carried));
 }
 
-/** @param {string} carried */
+const KEPT = "quell studio settings";
+
+/** Takes settings of before. @param {string} carried */
 function keep(carried) {
   try {
-    const { candidates, candidate } = JSON.parse(decodeURIComponent(carried));
+    const { candidates, candidate } = JSON.parse(carried);
     if (candidates?.[candidate]) beginHistory({ A: null, B: null, C: null, D: null, ...candidates }, candidate);
   } catch {
     // An address that was cut off: the settings begin anew.
@@ -122,6 +124,12 @@ function again() {
 
 export async function start() {
   onLost(lost);
+  // A page that is loaded again has its settings again.
+  const kept = sessionStorage.getItem(KEPT);
+  if (kept) keep(kept);
+  watch(["candidates", "candidate"], () => {
+    if (state.candidates[state.candidate]) sessionStorage.setItem(KEPT, JSON.stringify({ candidates: state.candidates, candidate: state.candidate }));
+  });
   // A link with another token, opened in this very window, only changes what stands behind the #.
   addEventListener("hashchange", () => {
     if (!location.hash) return;

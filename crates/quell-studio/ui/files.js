@@ -21,7 +21,6 @@ export async function show(id) {
   if (!file || file.width > 0) return;
   try {
     put(await get(`/api/files/${id}`));
-    preview(id);
   } catch (error) {
     const known = /** @type {{name: string, message: string, hint?: string | null}} */ (error);
     if (known.name === "Gone") return;
@@ -80,12 +79,30 @@ export async function take(files) {
   }
 }
 
+/** @type {Promise<void>} */
+let previews = Promise.resolve();
+
+/** Thumbnails come one after the other, and only those that are seen: the picture itself needs the connections. */
+const seen = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    const picture = /** @type {HTMLImageElement} */ (target);
+    previews = previews.then(() => new Promise((done) => {
+      picture.onload = () => {
+        picture.classList.remove("none");
+        done();
+      };
+      picture.onerror = () => done();
+      picture.src = `/api/files/${picture.dataset.id}/thumb`;
+    }));
+  }
+});
+
 /** @param {Picture} file */
 function thumbnail(file) {
-  const picture = el("img", { alt: "", loading: "lazy", decoding: "async" });
-  if (file.error) picture.classList.add("none");
-  else picture.src = `/api/files/${file.id}/thumb`;
-  picture.addEventListener("error", () => picture.classList.add("none"));
+  const picture = el("img", { alt: "", decoding: "async", class: "none", "data-id": file.id });
+  if (!file.error) seen.observe(picture);
   const mark = el("input", { type: "checkbox", "aria-label": `Mark ${file.name} for export`, title: "Mark for export", onchange: () => {
     set({ marked: mark.checked ? [...state.marked, file.id] : state.marked.filter((other) => other !== file.id) });
   } });
@@ -107,14 +124,6 @@ function thumbnail(file) {
       mark.checked = state.marked.includes(now.id);
     },
   };
-}
-
-/** The thumbnail may fail before the file is open. @param {string} id */
-function preview(id) {
-  const picture = /** @type {HTMLImageElement | null} */ (document.querySelector(`[data-file="${CSS.escape(id)}"] img.none`));
-  if (!picture) return;
-  picture.classList.remove("none");
-  picture.src = `/api/files/${id}/thumb?open`;
 }
 
 export function start() {

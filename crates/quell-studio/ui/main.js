@@ -12,7 +12,7 @@ import * as toolbar from "./toolbar.js";
 import { camera, origin } from "./camera.js";
 import { needed } from "./compare.js";
 import { say } from "./dom.js";
-import { state, set, watch, current, plan } from "./state.js";
+import { state, set, watch, current, edit, plan } from "./state.js";
 
 pointer.uses.region = (region) => {
   set({ region, panel: state.panel === "inspect" ? "inspect" : "noise" });
@@ -42,7 +42,12 @@ watch(["files", "current"], () => {
 
 // For the tests, and for the curious at the console.
 Object.assign(globalThis, { studio: {
-  state, set, camera, plan, pan: pointer.panBy,
+  state, set, edit, camera, plan, pan: pointer.panBy,
+  /** Looks at a pixel. @param {number} x @param {number} y @param {number} zoom */
+  look(x, y, zoom) {
+    Object.assign(camera, { x, y, zoom, fitted: false });
+    stage.rearrange();
+  },
   key: () => plan()?.key,
   corner: () => origin(stage.panes[0].box),
   /** Whether what is seen is the result of the settings that are meant. */

@@ -108,16 +108,25 @@ let asked = "";
 /** Asks for what is to be seen, if that has changed. @param {{width: number, height: number}} file */
 function ask(file) {
   const at = level();
-  const wants = [];
+  /** @type {import("./tiles.js").Want[]} */
+  const sources = [];
+  /** @type {typeof sources} */
+  const results = [];
+  /** @type {typeof sources} */
+  const later = [];
   for (const pane of panes) {
     const area = visible(pane.box, pane.clip, file);
-    // Both halves of a split are fetched, so that the divider moves over what is there.
     const whole = state.mode === "split" ? visible(pane.box, pane.box, file) : area;
-    if (whole) for (const layer of layersOf(pane)) wants.push({ layer, level: at, area: whole, picture: file });
+    for (const layer of layersOf(pane)) {
+      // Where a pane waits for its result, the source stands in.
+      if (whole) sources.push({ layer: { ...layer, key: null }, level: at, area: whole, picture: file });
+      if (layer.key === null) continue;
+      if (area) results.push({ layer, level: at, area, picture: file });
+      // The other side of the divider comes after what is seen, so that it moves over what is there.
+      if (whole) later.push({ layer, level: at, area: whole, picture: file });
+    }
   }
-  // Where a pane waits for its result, the source stands in.
-  const sources = wants.filter((want) => want.layer.key !== null).map((want) => ({ ...want, layer: { ...want.layer, key: null } }));
-  const all = [...wants.filter((want) => want.layer.key === null), ...sources, ...wants.filter((want) => want.layer.key !== null)];
+  const all = [...sources, ...results, ...later];
   const text = JSON.stringify(all);
   if (text === asked) {
     tiles.pump();

@@ -9,13 +9,16 @@ import { cover, overlap } from "./area.js";
 /** @typedef {import("./types.js").Layer} Layer */
 
 const TILE = 512;
-/** The longest side of the part that is asked for at once when nothing of a result is there. */
-const VIEW = 1280;
-/** A browser keeps six connections to a server: one for events, one for settings, one for measurements. */
-const AT_ONCE = { source: 2, result: 2 };
+/** Results are asked for in parts as large as what is missing, but not larger or smaller than this; else in tiles. */
+const PART = { most: 1280, least: 128 };
+/**
+ * A browser keeps six connections to a server: one for events, one for settings, one for measurements. Of results one at a
+ * time, since the server computes first what is asked for last.
+ */
+const AT_ONCE = { source: 2, result: 1 };
 const LIMIT = 384e6;
 
-/** @typedef {{layer: Layer, level: number, area: Area, picture: {width: number, height: number}}} Want */
+/** @typedef {{layer: Layer, level: number, area: Area, picture: {width: number, height: number}}} Want  what is to be seen */
 /** @typedef {{name: string, layer: Layer, level: number, area: Area, controller: AbortController}} Job */
 
 /** @param {string} file @param {string | null} key @param {number} frame */
@@ -99,10 +102,10 @@ export class Tiles {
         if (this.jobs.filter((job) => (job.layer.key === null) === (kind === "source")).length >= AT_ONCE[kind]) break;
         const coming = this.jobs.filter((job) => job.name === name && job.level === want.level);
         const there = this.find(want.layer, want.level, want.area, true);
-        const { open, parts } = cover(want.area, [...there, ...coming]);
+        const { open } = cover(want.area, [...there, ...coming]);
         if (!open.length) break;
-        const whole = kind === "result" && want.level === 0 && parts.length === 0;
-        this.fetch(want, name, whole ? view(want.area) : tile(open, want));
+        const whole = kind === "result" && want.level === 0 ? part(open) : null;
+        this.fetch(want, name, whole ?? tile(open, want));
       }
     }
   }
@@ -206,15 +209,18 @@ export class Tiles {
   }
 }
 
-/** The part that is seen, or of a large one the part in its middle. @param {Area} area @returns {Area} */
-function view(area) {
+/** The largest missing part, or the middle of it; narrow ones are left to tiles. @param {Area[]} open @returns {Area | null} */
+function part(open) {
+  const size = (/** @type {Area} */ area) => (area.x1 - area.x0) * (area.y1 - area.y0);
+  const largest = open.reduce((a, b) => (size(b) > size(a) ? b : a));
+  if (Math.min(largest.x1 - largest.x0, largest.y1 - largest.y0) < PART.least && open.length > 1) return null;
   const cut = (/** @type {number} */ from, /** @type {number} */ to) => {
-    if (to - from <= VIEW) return [from, to];
-    const start = Math.floor((from + to - VIEW) / 2);
-    return [start, start + VIEW];
+    if (to - from <= PART.most) return [from, to];
+    const start = Math.floor((from + to - PART.most) / 2);
+    return [start, start + PART.most];
   };
-  const [x0, x1] = cut(area.x0, area.x1);
-  const [y0, y1] = cut(area.y0, area.y1);
+  const [x0, x1] = cut(largest.x0, largest.x1);
+  const [y0, y1] = cut(largest.y0, largest.y1);
   return { x0, y0, x1, y1 };
 }
 

@@ -5,7 +5,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | `server`, `routes`, [`guard`], `assets` | addresses, who may ask, and the page |
-//! | [`library`], `source`, `giant`, `clip` | what was opened, and its samples |
+//! | [`library`], `source`, `page`, `giant`, `clip` | what was opened, and its samples |
 //! | [`settings`], `presets` | settings are flags of the program |
 //! | `work`, `plans`, `store`, `tile` | results: what is wanted first, what is kept, rectangles of it |
 //! | `noise`, `groups`, `isolines`, `compare`, `spectrum` | looking closer |
@@ -16,17 +16,26 @@
 #![forbid(unsafe_code)]
 
 mod assets;
+mod clip;
+mod compare;
 mod events;
 mod export;
+mod giant;
+mod groups;
 pub mod guard;
+mod isolines;
 pub mod library;
+mod noise;
+mod page;
 mod plans;
+mod presets;
 mod problem;
 mod program;
 mod routes;
 mod server;
 pub mod settings;
 mod source;
+mod spectrum;
 mod store;
 mod studio;
 mod tile;

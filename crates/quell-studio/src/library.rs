@@ -178,11 +178,18 @@ impl Library {
     }
 }
 
-impl Drop for Library {
-    fn drop(&mut self) {
-        if let Some(folder) = self.temporary.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+impl Library {
+    /// Removes all uploads. At the end, even if somebody still works with one.
+    pub(crate) fn remove_uploads(&self) {
+        if let Some(folder) = self.temporary.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = fs::remove_dir_all(folder);
         }
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        self.remove_uploads();
     }
 }
 

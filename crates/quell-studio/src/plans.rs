@@ -3,28 +3,41 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use quell::device::{Samples, SamplesMut};
 use quell::noise::{self, Model};
-use quell::{Control, Denoiser, Resolved, Seen};
+use quell::{ClipNoise, Control, Denoiser, Plane, Resolved, Seen};
 
-use crate::Problem;
+use crate::clip::Clip;
+use crate::page::{self, Page};
 use crate::settings::{Noise, Setup};
-use crate::source::{Page, Source};
+use crate::source::Source;
 use crate::store::{Sheet, View};
 use crate::tile::Area;
+use crate::{Problem, Program};
 
 /// What was found out so far.
 #[derive(Default)]
 pub(crate) struct Plans {
     /// By file, frame, and what was looked for.
     looks: Mutex<HashMap<(u64, usize, String), Arc<Option<Seen>>>>,
+    clips: Mutex<HashMap<(u64, String), Arc<ClipNoise>>>,
     plans: Mutex<HashMap<View, Arc<Planned>>>,
 }
 
 /// What is done to a frame.
 pub(crate) struct Planned {
     pub(crate) setup: Arc<Setup>,
-    /// Nothing, if there is no noise.
-    pub(crate) resolved: Option<Resolved>,
+    pub(crate) how: How,
+}
+
+/// How it is filtered.
+pub(crate) enum How {
+    /// There is no noise.
+    Not,
+    /// Any part of a picture.
+    Parts(Box<Resolved>),
+    /// Whole frames, with those around them.
+    Frames(Arc<ClipNoise>),
 }
 
 impl Plans {
@@ -34,37 +47,84 @@ impl Plans {
         view: &View,
         setup: &Arc<Setup>,
         source: &Source,
+        program: &dyn Program,
     ) -> Result<Arc<Planned>, Problem> {
         if let Some(known) = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(view) {
             return Ok(known.clone());
         }
-        let looked = (view.file, view.frame, setup.settings.looks_for()?);
-        let before = self.looks.lock().unwrap_or_else(PoisonError::into_inner).get(&looked).cloned();
-        let seen = match before {
-            Some(seen) => seen,
-            None => {
-                let seen = Arc::new(look(&setup.denoiser, &setup.settings.noise, source, view.frame)?);
-                self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(looked, seen.clone());
-                seen
+        let how = match source {
+            Source::Clip(clip) => How::Frames(self.clip_noise(view.file, setup, clip)?),
+            Source::Giant(giant) => {
+                if let Noise::Region { .. } = setup.settings.noise {
+                    let what = "so large a picture is read in parts, and its noise cannot be measured in one of them";
+                    return Err(
+                        Problem::sense(what).hint("save the noise of that part as a profile, and use that")
+                    );
+                }
+                let (some, alpha) = giant.some_rows(program)?;
+                let alpha = alpha.as_ref().map(Plane::view);
+                parts(setup.denoiser.resolve_rows(giant.shape().height, some, alpha.as_ref())?)
+            }
+            Source::Picture(_) => {
+                let seen = self.seen(view.file, view.frame, setup, source)?;
+                parts((*seen).as_ref().map(|seen| setup.denoiser.resolve_again(seen)).transpose()?)
             }
         };
-        let resolved = (*seen).as_ref().map(|seen| setup.denoiser.resolve_again(seen)).transpose()?;
-        let planned = Arc::new(Planned { setup: setup.clone(), resolved });
+        let planned = Arc::new(Planned { setup: setup.clone(), how });
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(view.clone(), planned.clone());
         Ok(planned)
+    }
+
+    /// What is known of a page.
+    pub(crate) fn seen(
+        &self,
+        file: u64,
+        frame: usize,
+        setup: &Setup,
+        source: &Source,
+    ) -> Result<Arc<Option<Seen>>, Problem> {
+        let looked = (file, frame, setup.settings.looks_for()?);
+        if let Some(seen) = self.looks.lock().unwrap_or_else(PoisonError::into_inner).get(&looked) {
+            return Ok(seen.clone());
+        }
+        let page = source.page(frame)?;
+        let seen = Arc::new(look(&setup.denoiser, &setup.settings.noise, &page)?);
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner).insert(looked, seen.clone());
+        Ok(seen)
+    }
+
+    /// What is known of a clip.
+    pub(crate) fn clip_noise(
+        &self,
+        file: u64,
+        setup: &Setup,
+        clip: &Clip,
+    ) -> Result<Arc<ClipNoise>, Problem> {
+        // Given noise is the denoiser's own.
+        let own = if setup.settings.noise == Noise::Auto { String::new() } else { setup.key.to_string() };
+        let looked = (file, setup.settings.looks_for()? + &own);
+        if let Some(noise) = self.clips.lock().unwrap_or_else(PoisonError::into_inner).get(&looked) {
+            return Ok(noise.clone());
+        }
+        let noise = Arc::new(clip.noise(&setup.denoiser, &setup.settings.noise)?);
+        self.clips.lock().unwrap_or_else(PoisonError::into_inner).insert(looked, noise.clone());
+        Ok(noise)
     }
 
     /// Forgets a file.
     pub(crate) fn forget(&self, file: u64) {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner).retain(|(f, ..), _| *f != file);
+        self.clips.lock().unwrap_or_else(PoisonError::into_inner).retain(|(f, _), _| *f != file);
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).retain(|view, _| view.file != file);
     }
 }
 
+fn parts(resolved: Option<Resolved>) -> How {
+    resolved.map_or(How::Not, |resolved| How::Parts(Box::new(resolved)))
+}
+
 /// Looks at a picture as the program does.
-fn look(denoiser: &Denoiser, noise: &Noise, source: &Source, frame: usize) -> Result<Option<Seen>, Problem> {
-    let Source::Picture(pages) = source;
-    let page = pages.page(frame)?;
+fn look(denoiser: &Denoiser, noise: &Noise, page: &Page) -> Result<Option<Seen>, Problem> {
     let whole = || page.frame(page.shape().area());
     match noise {
         Noise::Auto => {
@@ -111,6 +171,19 @@ pub(crate) fn measure(page: &Page, region: [usize; 4]) -> Result<Model, Problem>
     Ok(noise::measure_region(&part.view(), [0, 0, width, height])?)
 }
 
+/// A part that needs so much of the picture is not worth computing alone.
+const NEARLY_ALL: f64 = 0.7;
+
+impl Planned {
+    /// Pixels around a part that it depends on.
+    pub(crate) fn halo(&self) -> usize {
+        match &self.how {
+            How::Parts(resolved) => resolved.plan.halo(),
+            How::Not | How::Frames(_) => 0,
+        }
+    }
+}
+
 /// Computes an area of whole blocks, or more.
 pub(crate) fn compute(
     planned: &Planned,
@@ -120,17 +193,39 @@ pub(crate) fn compute(
     sheet: &Sheet,
     control: &Control,
 ) -> Result<(), Problem> {
-    let Some(resolved) = &planned.resolved else {
-        let planes = source.planes(frame, area)?;
-        let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();
-        sheet.put(area, &planes, area.width, (0, 0));
-        return Ok(());
+    let resolved = match (&planned.how, source) {
+        (How::Parts(resolved), _) => resolved,
+        (How::Frames(noise), Source::Clip(clip)) => {
+            return sheet.put_stored(&clip.filtered(frame, &planned.setup.denoiser, noise, control)?);
+        }
+        _ => {
+            let planes = source.planes(frame, area)?;
+            let planes: Vec<&[f32]> = planes.iter().map(Vec::as_slice).collect();
+            sheet.put(area, &planes, area.width, (0, 0));
+            return Ok(());
+        }
     };
-    let Source::Picture(pages) = source;
-    let page = pages.page(frame)?;
-    let all = page.shape().area();
-    let clean = planned.setup.denoiser.run_resolved(&page.frame(all)?, resolved, control)?;
-    let planes: Vec<&[f32]> = clean.planes().iter().map(quell::Plane::as_slice).collect();
-    sheet.put(all, &planes, all.width, (0, 0));
+    let shape = source.shape(frame)?;
+    let part = resolved.plan.region(area.columns(), area.rows());
+    let read = Area::new(part.read_columns(), part.read());
+    let all = shape.area();
+    // Planes that patches are compared on are made of the whole picture.
+    let guided = resolved.plan.window().guides > 0;
+    if guided || read.pixels() as f64 > NEARLY_ALL * all.pixels() as f64 {
+        let noisy = page::frame(source.planes(frame, all)?, all, shape.white)?;
+        let clean = planned.setup.denoiser.run_resolved(&noisy, resolved, control)?;
+        let planes: Vec<&[f32]> = clean.planes().iter().map(Plane::as_slice).collect();
+        sheet.put(all, &planes, all.width, (0, 0));
+        return Ok(());
+    }
+    let from = source.planes(frame, read)?;
+    let mut to = vec![vec![0.0f32; read.pixels()]; from.len()];
+    {
+        let from: Vec<Samples<'_>> = from.iter().map(|plane| Samples::F32(plane)).collect();
+        let mut to: Vec<SamplesMut<'_>> = to.iter_mut().map(|plane| SamplesMut::F32(plane)).collect();
+        planned.setup.denoiser.run_part(resolved, &part, &from, &mut to, control)?;
+    }
+    let planes: Vec<&[f32]> = to.iter().map(Vec::as_slice).collect();
+    sheet.put(area, &planes, read.width, (part.kept_columns().start, part.kept().start));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What can be asked for: thin, the work is done elsewhere.
 
 mod files;
+mod look;
 mod samples;
 mod session;
 mod settings;
@@ -38,6 +39,15 @@ pub(crate) fn all(studio: Arc<Studio>) -> Router {
         .route("/api/files/{id}/close", post(files::close))
         .route("/api/files/{id}/source", get(samples::source))
         .route("/api/files/{id}/result", get(samples::result))
+        .route("/api/files/{id}/thumb", get(look::thumb))
+        .route("/api/files/{id}/noise", get(look::noise_of))
+        .route("/api/files/{id}/noise/save", post(look::save_noise))
+        .route("/api/files/{id}/groups", get(look::groups_at))
+        .route("/api/files/{id}/isolines", get(look::isolines_at))
+        .route("/api/files/{id}/removed", get(look::removed))
+        .route("/api/files/{id}/compare", get(look::against))
+        .route("/api/files/{id}/histogram", get(look::histogram))
+        .route("/api/presets", get(settings::presets).post(settings::save_preset))
         .route("/api/export", post(files::export))
         .route("/api/export/{id}/cancel", post(files::cancel))
         .fallback(|| async { Problem::missing("there is nothing here") })

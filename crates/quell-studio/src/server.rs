@@ -70,6 +70,7 @@ pub fn serve(
         opened(&Opened { url: studio.guard.url(), folder: studio.library.folder().to_owned() });
         let served = listen(&studio, four, six, cancel).await;
         studio.end();
+        studio.library.remove_uploads();
         served
     });
     runtime.shutdown_timeout(GRACE);

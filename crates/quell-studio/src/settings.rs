@@ -198,8 +198,14 @@ pub(crate) fn range(method: Method, parameter: &ParameterInfo) -> Option<(f64, f
     };
     ["1000000000", "-1"].into_iter().find_map(|value| {
         let reason = refused(value)?;
-        let (low, high) = reason.strip_prefix("must be from ")?.split_once(" to ")?;
-        Some((low.parse().ok()?, high.split_whitespace().next()?.parse().ok()?))
+        if let Some(most) = reason.strip_prefix("must be odd and at most ") {
+            return Some((1.0, most.parse().ok()?));
+        }
+        let (_, limits) = reason.split_once("from ")?;
+        let (low, high) = limits.split_once(" to ")?;
+        // A limit that is another parameter has its value behind it, in brackets.
+        let mut words = high.split([' ', ',', '(', ')']).filter_map(|word| word.parse().ok());
+        Some((low.parse().ok()?, words.next()?))
     })
 }
 

@@ -8,11 +8,12 @@ use crate::events::Events;
 use crate::export::Exports;
 use crate::guard::Guard;
 use crate::library::Library;
-use crate::plans::Plans;
+use crate::plans::{Planned, Plans};
 use crate::settings::Setups;
-use crate::store::Store;
+use crate::source::Source;
+use crate::store::{Store, View};
 use crate::work::Desk;
-use crate::{Program, export, work};
+use crate::{Problem, Program, export, work};
 
 /// All that requests and threads share.
 pub(crate) struct Studio {
@@ -55,6 +56,15 @@ impl Studio {
     pub(crate) fn describe_memory(&self) -> Value {
         let (limit, used) = self.memory();
         json!({"limit": limit, "used": used})
+    }
+
+    /// A file, and what is done to it for a view.
+    pub(crate) fn planned(&self, view: &View) -> Result<(Arc<Source>, Arc<Planned>), Problem> {
+        let setup = self.setups.find(&view.key)?;
+        let source = self.library.open(&*self.program, view.file)?;
+        source.shape(view.frame)?;
+        let planned = self.plans.plan(view, &setup, &source, &*self.program)?;
+        Ok((source, planned))
     }
 
     /// What a result may take at most.

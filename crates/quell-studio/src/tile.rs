@@ -168,6 +168,15 @@ impl Samples {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::U8(v) => v.len(),
+            Self::U16(v) => v.len(),
+            Self::F32(v) => v.len(),
+        }
+    }
+
     /// Appends some of `from`, which has the same type.
     pub(crate) fn extend(&mut self, from: &Self, range: Range<usize>) {
         match (self, from) {

@@ -8,8 +8,6 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::plans;
-use crate::settings::Setup;
-use crate::source::Source;
 use crate::store::{BLOCK, Sheet, View};
 use crate::studio::Studio;
 use crate::tile::Area;
@@ -247,11 +245,11 @@ impl Pace {
         self.last.as_ref().filter(|(key, _)| *key == view.key).map(|(_, pace)| *pace)
     }
 
-    /// The first rows of an area that take about as long as a piece should.
-    fn piece(&self, view: &View, area: Area) -> Area {
+    /// The first rows of an area that take about as long as a piece should, if they are many more than the halo.
+    fn piece(&self, view: &View, area: Area, halo: usize) -> Area {
         let Some(pace) = self.of(view) else { return area };
-        let rows = (pace * PIECE.as_secs_f64()) as usize / area.width.max(1) / BLOCK * BLOCK;
-        let rows = rows.max(LEAST_ROWS);
+        let rows = (pace * PIECE.as_secs_f64()) as usize / area.width.max(1);
+        let rows = rows.max(3 * halo.min(area.height)).max(LEAST_ROWS).next_multiple_of(BLOCK);
         // No crumbs.
         if area.height <= rows * 3 / 2 { area } else { Area { height: rows, ..area } }
     }
@@ -284,7 +282,6 @@ pub(crate) fn run(studio: &Arc<Studio>) {
 
 /// One piece of work.
 fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace) -> Result<(), Problem> {
-    let setup = studio.setups.find(&view.key)?;
     let source = studio.library.open(&*studio.program, view.file)?;
     let shape = source.shape(view.frame)?;
     let sheet = studio.store.sheet(view, shape);
@@ -300,10 +297,15 @@ fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace
         studio.desk.drop_rest(view);
         return Ok(());
     }
-    let area = pace.piece(view, missing);
     let cancel = studio.desk.start(view, wanted.is_none());
+    let (_, planned) = studio.planned(view)?;
+    // What was computed before is left out where that can be.
+    let area = pace.piece(view, missing, planned.halo());
+    let area = sheet.missing(area).unwrap_or(area);
     let started = Instant::now();
-    filter(studio, &setup, &source, view, area, &sheet, &cancel, pace)?;
+    let control = control(studio, view, area, &sheet, &cancel, pace.of(view));
+    control.check()?;
+    plans::compute(&planned, &source, view.frame, area, &sheet, &control)?;
     pace.last = Some((view.key.clone(), area.pixels() as f64 / started.elapsed().as_secs_f64().max(1e-6)));
     studio.desk.answer(view, Ok(&sheet));
     studio.make_room();
@@ -319,35 +321,29 @@ fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace
     Ok(())
 }
 
-/// Plans and filters an area.
-#[expect(clippy::too_many_arguments, reason = "all of a piece of work")]
-fn filter(
+/// What tells the page how far a piece is, and stops it.
+fn control(
     studio: &Arc<Studio>,
-    setup: &Arc<Setup>,
-    source: &Source,
     view: &View,
     area: Area,
     sheet: &Sheet,
     cancel: &Cancel,
-    pace: &Pace,
-) -> Result<(), Problem> {
-    let planned = studio.plans.plan(view, setup, source)?;
+    pace: Option<f64>,
+) -> Control {
     let before = sheet.done();
     let share = area.pixels() as f64 / sheet_pixels(sheet);
-    let seconds = pace.of(view).map(|pace| left(sheet, pace));
+    let seconds = pace.map(|pace| left(sheet, pace));
     let last = Mutex::new(Instant::now());
     let (of, to) = (view.clone(), studio.clone());
     let progress = move |p: quell::Progress| {
         let Ok(mut last) = last.try_lock() else { return };
         if last.elapsed() > REPORT {
             *last = Instant::now();
-            let done = before + share * p.fraction();
-            report(&to, &of, done.min(1.0), seconds.map(|s| s * (1.0 - share * p.fraction()).max(0.0)));
+            let done = share * p.fraction();
+            report(&to, &of, (before + done).min(1.0), seconds.map(|s| s * (1.0 - done).max(0.0)));
         }
     };
-    let control = Control::new().with_cancel(cancel.clone()).with_progress(Arc::new(progress));
-    control.check()?;
-    plans::compute(&planned, source, view.frame, area, sheet, &control)
+    Control::new().with_cancel(cancel.clone()).with_progress(Arc::new(progress))
 }
 
 fn sheet_pixels(sheet: &Sheet) -> f64 {

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{StatusCode, Uri};
 use quell::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Shared, blocking, body, number, query};
+use crate::presets::Preset;
 use crate::settings::{Noise, Settings, Setup, command, key};
 use crate::studio::Studio;
-use crate::{Kind, Problem};
+use crate::{Kind, Problem, presets};
 
 #[derive(Deserialize)]
 struct Which {
@@ -73,6 +74,24 @@ pub(super) async fn check(State(studio): Shared, bytes: Bytes) -> Result<Json<Va
         })))
     })
     .await
+}
+
+/// Presets that there are.
+pub(super) async fn presets(State(studio): Shared) -> Result<Json<Vec<Preset>>, Problem> {
+    blocking(move || presets::list(&studio.library).map(Json)).await
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+    settings: Settings,
+}
+
+/// Keeps one.
+pub(super) async fn save_preset(State(studio): Shared, bytes: Bytes) -> Result<StatusCode, Problem> {
+    let Named { name, settings } = body(&bytes)?;
+    blocking(move || presets::save(&studio.library, &name, &settings)).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Settings with the files that they name, and their flags.

@@ -22,15 +22,15 @@ async function greet() {
   if (!token) return;
   history.replaceState(null, "", location.pathname);
   await begin(token);
-  if (carried) keep(decodeURIComponent(carried));
+  if (carried) keep(() => decodeURIComponent(carried));
 }
 
 const KEPT = "quell studio settings";
 
-/** Takes settings of before. @param {string} carried */
-function keep(carried) {
+/** Takes settings of before. @param {() => string} read */
+function keep(read) {
   try {
-    const { candidates, candidate } = JSON.parse(carried);
+    const { candidates, candidate } = JSON.parse(read());
     if (candidates?.[candidate]) beginHistory({ A: null, B: null, C: null, D: null, ...candidates }, candidate);
   } catch {
     // An address that was cut off: the settings begin anew.
@@ -126,7 +126,7 @@ export async function start() {
   onLost(lost);
   // A page that is loaded again has its settings again.
   const kept = sessionStorage.getItem(KEPT);
-  if (kept) keep(kept);
+  if (kept) keep(() => kept);
   watch(["candidates", "candidate"], () => {
     if (state.candidates[state.candidate]) sessionStorage.setItem(KEPT, JSON.stringify({ candidates: state.candidates, candidate: state.candidate }));
   });

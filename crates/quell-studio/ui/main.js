@@ -11,7 +11,7 @@ import * as stage from "./stage.js";
 import * as toolbar from "./toolbar.js";
 import { camera, origin } from "./camera.js";
 import { needed } from "./compare.js";
-import { say } from "./dom.js";
+import { byId, say } from "./dom.js";
 import { state, set, watch, current, edit, plan } from "./state.js";
 
 pointer.uses.region = (region) => {
@@ -31,7 +31,8 @@ try {
   plans.start();
   connection.start();
 } catch (error) {
-  say(/** @type {Error} */ (error).message, null, true);
+  byId("empty").replaceChildren(/** @type {Error} */ (error).message);
+  byId("empty").hidden = false;
   throw error;
 }
 

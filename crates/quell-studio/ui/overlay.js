@@ -21,6 +21,18 @@ export function near(t) {
 }
 
 /**
+ * How far a distance lies between the nearest of the others and the farthest, 0 to 1.
+ * @param {import("./types.js").Group} group
+ * @returns {(distance: number) => number}
+ */
+export function distanceShare(group) {
+  const others = group.matches.map((match) => match.distance).filter((distance) => distance > 0);
+  const least = Math.min(...others);
+  const most = Math.max(...others);
+  return (distance) => (distance <= least || !(most > least) ? 0 : (distance - least) / (most - least));
+}
+
+/**
  * @param {HTMLCanvasElement} canvas
  * @param {Pane[]} panes
  * @param {{width: number, height: number} | null} file
@@ -60,26 +72,16 @@ export function drawOverlay(canvas, panes, file) {
       const [rx, ry] = group.reference;
       const reach = (group.search - 1) / 2;
       outline([rx - reach, ry - reach, group.search - 1 + group.patch, group.search - 1 + group.patch], "#fff9", 1, [2, 4]);
-      const far = Math.max(1e-9, ...group.matches.map((match) => match.distance));
+      const share = distanceShare(group);
       for (const match of [...group.matches].reverse()) {
-        outline([match.x, match.y, group.patch, group.patch], near(match.distance / far), 1.5);
+        outline([match.x, match.y, group.patch, group.patch], near(share(match.distance)), 1.5);
       }
       outline([rx, ry, group.patch, group.patch], "#fff", 2);
     }
     const isoline = found.isoline;
     if (isoline) {
-      const middle = (/** @type {[number, number]} */ [x, y]) => [ox + (x + 0.5) * camera.zoom, oy + (y + 0.5) * camera.zoom];
-      for (const [line, style] of /** @type {[number, string][]} */ ([[4, "#000a"], [2, near(0)]])) {
-        context.lineWidth = line * ratio;
-        context.strokeStyle = style;
-        context.setLineDash([]);
-        context.beginPath();
-        for (const point of isoline.points) {
-          const [x, y] = middle(point);
-          context.lineTo(x, y);
-        }
-        context.stroke();
-      }
+      for (const [x, y] of isoline.points) outline([x + 0.25, y + 0.25, 0.5, 0.5], near(0), Math.min(3, camera.zoom / 3));
+      if (state.picked) outline([...state.picked, 1, 1], "#fff", 1.5);
     }
     if (cross.shown && state.probe) {
       const [px, py] = state.probe;

@@ -103,22 +103,24 @@ export function raster(title, values, width, height, options = {}) {
   return canvas;
 }
 
-/** Decades that a spectrum is shown over, at least: white noise is to look flat. */
-const DECADES = 3;
+/** Decades above and below the middle that a spectrum is shown over, at least: white noise is to look like even grey. */
+const DECADES = 1.2;
 
 /** @param {string} title @param {import("./types.js").Spectrum} spectrum */
 export function spectrum(title, { size, power }) {
-  const finite = power.filter(Number.isFinite);
-  const to = Math.max(...finite);
-  const from = Math.min(to - DECADES, ...finite.map((value) => Math.max(value, to - 6)));
+  const sorted = power.filter(Number.isFinite).sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const to = Math.max(middle + DECADES, sorted[sorted.length - 1] ?? 0);
+  const from = Math.min(middle - DECADES, Math.max(sorted[0] ?? 0, middle - 3));
   return el("figure", {},
     raster(title, power, size, size, { from, to, side: 128 }),
     el("figcaption", {}, "Low frequencies in the middle, high ones at the edges. White noise is even; blotches are bright in the middle."),
   );
 }
 
-/** Names and colours of channels. @param {number} channels */
-export function channelNames(channels) {
-  return channels === 1 ? [{ name: "Y", class: "grey" }]
+/** Names and colours of channels. @param {number} channels @param {boolean} [luma]  luma and two of colour */
+export function channelNames(channels, luma = false) {
+  return luma ? [{ name: "luma", class: "grey" }, { name: "C1", class: "red" }, { name: "C2", class: "blue" }]
+    : channels === 1 ? [{ name: "Y", class: "grey" }]
     : [{ name: "R", class: "red" }, { name: "G", class: "green" }, { name: "B", class: "blue" }];
 }

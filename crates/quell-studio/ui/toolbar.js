@@ -169,7 +169,7 @@ function status() {
     const left = now?.left ? `, ${duration(now.left)} left` : "";
     work.textContent = !state.computing ? "" : now && now.done < 1 ? `computing ${Math.round(now.done * 100)} %${left}` : "computing";
   });
-  watch(["memory"], () => (byId("memory").textContent = state.memory.limit ? `${size(state.memory.used)} of ${size(state.memory.limit)}` : ""));
+  watch(["memory"], () => (byId("memory").textContent = state.memory.used ? `${size(state.memory.used)} of ${size(state.memory.limit)}` : ""));
 }
 
 export function start() {

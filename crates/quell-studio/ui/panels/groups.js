@@ -3,7 +3,7 @@
 import { measure, query, Latest } from "../api.js";
 import { section } from "../controls.js";
 import { el, short } from "../dom.js";
-import { found, near } from "../overlay.js";
+import { distanceShare, found, near } from "../overlay.js";
 import { bars, raster } from "../plots.js";
 import { redraw } from "../stage.js";
 import { state, set, watch, current, plan, settings } from "../state.js";
@@ -55,7 +55,14 @@ export function groupSection() {
   const made = section("Groups and isolines",
     el("p", { class: "note" }, "Pick a pixel to see the patches that were filtered together there, or the line that was averaged along."),
     el("div", { class: "buttons" }, tool, passes, clear), place);
-  watch(["picked"], () => state.picked && requestAnimationFrame(() => made.scrollIntoView({ block: "start" })));
+  // What was picked is what is asked about: it comes first.
+  watch(["picked"], () => {
+    const panel = made.parentElement;
+    if (!panel) return;
+    if (state.picked) panel.prepend(made);
+    else panel.append(made);
+    if (state.picked) panel.scrollTop = 0;
+  });
   return made;
 }
 
@@ -68,7 +75,7 @@ function show(group, isoline) {
 
 /** @param {Group} group */
 function describeGroup(group) {
-  const far = Math.max(1e-9, ...group.matches.map((match) => match.distance));
+  const share = distanceShare(group);
   const all = [...group.before, ...group.after].flat();
   const scale = { from: Math.min(...all), to: Math.max(...all), side: 36 };
   const stack = (/** @type {number[][]} */ patches, /** @type {string} */ name) => el("div", { class: "stack" },
@@ -77,25 +84,27 @@ function describeGroup(group) {
       const match = group.matches[index];
       if (match) {
         picture.title = `${match.x}, ${match.y}: distance ${short(match.distance)}`;
-        picture.style.outlineColor = near(match.distance / far);
+        picture.style.outlineColor = near(share(match.distance));
       }
       return picture;
     }));
   return [
     el("p", { class: "finding" }, `${group.matches.length} patches of ${group.patch} x ${group.patch} at ${group.reference.join(", ")}, within ${group.search} x ${group.search}`),
-    el("h4", {}, "Distances"), distances(group, far),
+    el("h4", {}, "Distances"), distances(group),
     el("h4", {}, "Before"), stack(group.before, "Patch before"),
     ...(group.after.length ? [el("h4", {}, "After"), stack(group.after, "Patch after")] : []),
   ];
 }
 
-/** @param {Group} group @param {number} far */
-function distances(group, far) {
+/** @param {Group} group */
+function distances(group) {
+  const share = distanceShare(group);
+  const far = Math.max(1e-9, ...group.matches.map((match) => match.distance));
   const row = el("div", { class: "distances", role: "img", "aria-label": `Distances from ${short(Math.min(...group.matches.map((match) => match.distance)))} to ${short(far)}` });
   for (const match of group.matches) {
     const bar = el("span", { title: `${match.x}, ${match.y}: ${short(match.distance)}` });
     bar.style.height = `${4 + 44 * (match.distance / far)}px`;
-    bar.style.background = near(match.distance / far);
+    bar.style.background = near(share(match.distance));
     row.append(bar);
   }
   return row;

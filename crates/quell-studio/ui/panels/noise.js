@@ -81,7 +81,8 @@ export function noisePanel() {
 
 /** @param {Report} report */
 function describe(report) {
-  const names = channelNames(report.sigma.length);
+  // A model of luma and colour names them in its line.
+  const names = channelNames(report.sigma.length, report.text.includes("chroma"));
   /** @type {Element[]} */
   const parts = [
     el("p", { class: "finding" }, report.text),

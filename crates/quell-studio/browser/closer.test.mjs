@@ -70,10 +70,13 @@ test("the group of patches at a pixel is shown", async (t) => {
   await finding.waitFor();
   assert.match(await finding.innerText(), /\d+ patches of 8 x 8/);
   assert.ok((await page.locator(".stack .raster").count()) >= 16, "stack before and after");
-  const first = await page.locator("#overlay").evaluate((canvas) => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0));
-  assert.ok(first, "positions are drawn on the picture");
+  // Positions are drawn on the picture.
+  await page.waitForFunction(() => {
+    const canvas = /** @type {HTMLCanvasElement} */ (document.getElementById("overlay"));
+    return !canvas.hidden && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0);
+  });
   await page.getByLabel("Pass", { exact: true }).selectOption("2");
-  await page.waitForFunction(() => /32 patches|16 patches|\d+ patches/.test(document.querySelector("#panel-inspect .finding")?.textContent ?? ""));
+  await page.waitForFunction(() => /32 patches/.test(document.querySelector("#panel-inspect .finding")?.textContent ?? ""));
   assert.deepEqual(problems, []);
 });
 

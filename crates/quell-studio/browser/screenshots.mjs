@@ -11,7 +11,7 @@ const all = join(process.env.STUDIO_PACKAGES ?? ".", "../pictures");
 mkdirSync(all, { recursive: true });
 const place = mkdtempSync(join(tmpdir(), "quell-studio-"));
 const camera = join(place, "harbour-iso3200.png");
-run("degrade", sample("harbour.png"), "--sigma", "6", "--poisson", "2.2", "--seed", "3", "-o", camera);
+run("degrade", sample("harbour.png"), "--sigma", "7", "--noise-kernel", "soft", "--seed", "3", "-o", camera);
 const server = await serve([sample("noisy.png"), sample("harbour.png"), camera], place);
 
 const set = (page, values) => page.evaluate((values) => globalThis.studio.set(values), values);
@@ -53,8 +53,8 @@ await page.locator("#panel-inspect h3").nth(2).evaluate((title) => title.scrollI
 await set(page, { region: [296, 96, 96, 64] });
 await take(page, "error");
 
-await set(page, { mode: "split", region: null, tool: "group", picked: [208, 92], divider: 0.97 });
-await look(page, 216, 100, 8);
+await set(page, { mode: "split", region: null, tool: "group", picked: [330, 180], divider: 0.97 });
+await look(page, 336, 168, 6);
 await take(page, "groups");
 await set(page, { pass: 2 });
 await take(page, "groups-pass-2");
@@ -78,6 +78,8 @@ await take(page, "candidates");
 await page.locator("[data-file='3'] .thumb").click();
 await set(page, { mode: "split", panel: "noise", region: [110, 40, 64, 40] });
 await look(page, 160, 110, 3);
+await take(page, "noise-rectangle");
+await set(page, { region: null });
 await take(page, "noise");
 await set(page, { panel: "export", region: null });
 await page.getByRole("button", { name: "Export all 3" }).click();

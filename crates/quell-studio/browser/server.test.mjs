@@ -17,18 +17,21 @@ test("a server that was killed is missed, and another one goes on with the setti
   assert.match(await box.innerText(), /does not answer/);
   assert.equal(await page.locator("#divider").isVisible(), true, "what was there is still shown");
 
-  await page.getByLabel("Address that quell studio prints").fill("http://example.org/#abc");
-  await page.getByRole("button", { name: "Go on there" }).click();
+  const field = page.getByLabel("Address that quell studio prints");
+  const add = page.getByRole("button", { name: "Add settings and copy" });
+  await field.fill("http://example.org/#abc");
+  await add.click();
   assert.match(await page.locator("#message").innerText(), /not an address/);
 
   const next = await serve([sample("noisy.png")], place);
   t.after(() => next.stop());
-  await page.getByLabel("Address that quell studio prints").fill(next.url);
-  await page.getByRole("button", { name: "Go on there" }).click();
-  await page.waitForURL((url) => url.origin === new URL(next.url).origin);
+  await field.fill(next.url);
+  await add.click();
+  await page.goto(await field.inputValue());
   await settled(page);
   assert.equal(await page.locator("#lost").isVisible(), false);
   assert.equal(await page.evaluate(() => globalThis.studio.state.candidates.A.profile), "fast");
+  assert.equal(new URL(page.url()).hash, "");
 });
 
 test("a connection that breaks is taken up again by itself", async (t) => {

@@ -37,11 +37,15 @@ function keep(read) {
   }
 }
 
-/** Goes to a server that was started again, with the settings. @param {string} address */
-function move(address) {
+/**
+ * Prepares the address of a server that was started again, so that the settings come along. The server answers no page of
+ * another address, which the old one is: the user has to open it.
+ * @param {HTMLInputElement} field
+ */
+async function prepare(field) {
   let place;
   try {
-    place = new URL(address.trim());
+    place = new URL(field.value.trim());
   } catch {
     place = null;
   }
@@ -50,9 +54,20 @@ function move(address) {
     say("That is not an address of quell studio", "it begins with http://127.0.0.1 and has a # in it", true);
     return;
   }
+  if (place.origin === location.origin) {
+    location.hash = place.hash;
+    return;
+  }
   const { candidates, candidate } = state;
-  place.hash += `~${encodeURIComponent(JSON.stringify({ candidates, candidate }))}`;
-  location.assign(place);
+  place.hash = `${place.hash.split("~")[0]}~${encodeURIComponent(JSON.stringify({ candidates, candidate }))}`;
+  field.value = place.href;
+  field.select();
+  try {
+    await navigator.clipboard.writeText(place.href);
+    say("Copied, with your settings", "paste it into the address line of the browser");
+  } catch {
+    say("The address has your settings now", "press Ctrl+C and paste it into the address line of the browser");
+  }
 }
 
 /** @param {any} told */
@@ -141,12 +156,12 @@ export async function start() {
     box.hidden = state.connection === "there" || state.connection === "starting";
     byId("lost-title").textContent = state.connection === "stranger" ? "quell studio does not know this window" : "quell studio does not answer";
     byId("lost-text").textContent = state.connection === "stranger"
-      ? "It was started again, or the address was not complete. Open the address that it prints, with all that stands behind the #, or paste it here: then your settings come along."
-      : "Was it stopped? This page tries again by itself. If quell studio was started anew, paste the address that it prints here: your settings come along.";
+      ? "It was started again, or the address was not complete. Open the address that it prints, with all that stands behind the #. To take your settings along, paste it here first."
+      : "Was it stopped? This page tries again by itself. If quell studio was started anew, open the address that it prints. To take your settings along, paste it here first.";
   });
   byId("lost-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    move(/** @type {HTMLInputElement} */ (byId("lost-address")).value);
+    prepare(/** @type {HTMLInputElement} */ (byId("lost-address")));
   });
   try {
     await connect();

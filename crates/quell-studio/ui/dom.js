@@ -56,8 +56,7 @@ export function short(value) {
 
 /** @param {number} seconds */
 export function duration(seconds) {
-  if (seconds < 1) return "under a second";
-  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   return `${(seconds / 3600).toFixed(1)} h`;
 }

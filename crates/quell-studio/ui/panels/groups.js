@@ -4,7 +4,7 @@ import { measure, query, Latest } from "../api.js";
 import { section } from "../controls.js";
 import { el, short } from "../dom.js";
 import { distanceShare, found, near } from "../overlay.js";
-import { bars, raster } from "../plots.js";
+import { raster } from "../plots.js";
 import { redraw } from "../stage.js";
 import { state, set, watch, current, plan, settings } from "../state.js";
 
@@ -96,25 +96,40 @@ function describeGroup(group) {
   ];
 }
 
-/** @param {Group} group */
-function distances(group) {
-  const share = distanceShare(group);
-  const far = Math.max(1e-9, ...group.matches.map((match) => match.distance));
-  const row = el("div", { class: "distances", role: "img", "aria-label": `Distances from ${short(Math.min(...group.matches.map((match) => match.distance)))} to ${short(far)}` });
-  for (const match of group.matches) {
-    const bar = el("span", { title: `${match.x}, ${match.y}: ${short(match.distance)}` });
-    bar.style.height = `${4 + 44 * (match.distance / far)}px`;
-    bar.style.background = near(share(match.distance));
+/**
+ * Thin columns beside each other.
+ * @param {string} title
+ * @param {{share: number, colour: string, about: string}[]} bars
+ */
+function columns(title, bars) {
+  const row = el("div", { class: "distances", role: "img", "aria-label": title });
+  for (const { share, colour, about } of bars) {
+    const bar = el("span", { title: about });
+    bar.style.height = `${4 + 44 * share}px`;
+    bar.style.background = colour;
     row.append(bar);
   }
   return row;
 }
 
+/** @param {Group} group */
+function distances(group) {
+  const share = distanceShare(group);
+  const all = group.matches.map((match) => match.distance);
+  const far = Math.max(1e-9, ...all);
+  return columns(`Distances from ${short(Math.min(...all))} to ${short(far)}`, group.matches.map(({ x, y, distance }) => ({
+    share: distance / far, colour: near(share(distance)), about: `${x}, ${y}: ${short(distance)}`,
+  })));
+}
+
 /** @param {Isoline} isoline @param {number} x @param {number} y */
 function describeIsoline(isoline, x, y) {
+  const most = Math.max(1e-9, ...isoline.weights);
   return [
     el("p", { class: "finding" }, `At ${x}, ${y}: direction ${isoline.best + 1} of ${isoline.directions}, ${isoline.points.length} pixels along the line`),
     el("h4", {}, "Weight by direction"),
-    bars("Weight by direction", isoline.weights.map((value, index) => ({ name: `${index + 1}`, value, class: index === isoline.best ? "accent" : "grey" }))),
+    columns(`Weights of ${isoline.directions} directions, the largest is ${isoline.best + 1}`, isoline.weights.map((weight, index) => ({
+      share: weight / most, colour: index === isoline.best ? near(0) : "var(--grey)", about: `direction ${index + 1}: ${short(weight)}`,
+    }))),
   ];
 }

@@ -81,8 +81,9 @@ export function noisePanel() {
 
 /** @param {Report} report */
 function describe(report) {
-  // A model of luma and colour names them in its line.
-  const names = channelNames(report.sigma.length, report.text.includes("chroma"));
+  // Deviations of luma and colour are those that the line names so.
+  const luma = /luma ([\d.]+)/.exec(report.text);
+  const names = channelNames(report.sigma.length, luma !== null && Math.abs(Number(luma[1]) - report.sigma[0]) < 0.06);
   /** @type {Element[]} */
   const parts = [
     el("p", { class: "finding" }, report.text),
@@ -91,7 +92,7 @@ function describe(report) {
   ];
   if (report.curve?.length) {
     parts.push(el("h4", {}, "By brightness"), lines("Deviation by brightness", report.curve.map((curve) => ({
-      values: curve.sigma, at: curve.levels, class: names[curve.channel]?.class ?? "grey",
+      values: curve.sigma, at: curve.levels, class: (report.curve?.length ?? 0) > 1 ? (names[curve.channel]?.class ?? "grey") : "grey",
     })), { left: "black", right: "white", unit: "deviation over brightness" }));
   }
   if (report.spectrum) parts.push(el("h4", {}, "By frequency"), spectrum("Spectrum of the noise", report.spectrum));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folder, open, run, sample, settled } from "./studio.mjs";
+import { folder, open, run, sample, settled, writeLarge } from "./studio.mjs";
 
 const state = (page, name) => page.evaluate((name) => globalThis.studio.state[name], name);
 const now = (page) => page.evaluate(() => globalThis.studio.state.candidates.A);
@@ -176,6 +176,20 @@ test("a queue goes on behind a broken file and names it", async (t) => {
   assert.match(queue[1].error, /PNG/);
   assert.match(await page.locator(".queue .failed").innerText(), /broken\.png/);
   assert.equal(readdirSync(place).filter((name) => name.includes("broken")).length, 1, "no half file is left");
+});
+
+test("an export is cancelled and leaves nothing", async (t) => {
+  const place = folder(t);
+  const input = join(place, "large.ppm");
+  writeLarge(input, 1400, 1000);
+  const { page } = await open(t, [input], { folder: place });
+  await page.getByLabel("Method", { exact: true }).selectOption("ridge");
+  await page.locator("#tab-export").click();
+  await page.getByRole("button", { name: "Export this" }).click();
+  await page.getByRole("button", { name: "Cancel large.ppm" }).click();
+  await finished(page, 1);
+  assert.equal((await state(page, "queue"))[0].state, "cancelled");
+  assert.deepEqual(readdirSync(place), ["large.ppm"]);
 });
 
 test("presets are kept and taken", async (t) => {

@@ -47,3 +47,27 @@ test("the picture is panned smoothly while results are computed", async (t) => {
   assert.ok(measured.own < 5, `${measured.own} ms of a frame`);
   if (!/swiftshader|llvmpipe/i.test(measured.renderer)) assert.ok(measured.pans >= 50, `${measured.pans} pans a second`);
 });
+
+test("a moved slider shows new pixels", async (t) => {
+  const place = folder(t);
+  const input = join(place, "large.ppm");
+  writeLarge(input, 1800, 1200);
+  const { page } = await open(t, [input], { folder: place, context: { viewport: { width: 1640, height: 930 } } });
+  await page.getByLabel("Profile", { exact: true }).selectOption("fast");
+  await page.keyboard.press("z");
+  await page.keyboard.press("3");
+  await settled(page);
+  const times = [];
+  for (const value of [0.8, 0.9, 1.1]) {
+    times.push(await page.getByLabel("Strength", { exact: true }).evaluate(async (range, value) => {
+      const from = performance.now();
+      range.value = String(value);
+      range.dispatchEvent(new Event("input", { bubbles: true }));
+      do await new Promise((done) => requestAnimationFrame(done)); while (!globalThis.studio.settled());
+      return performance.now() - from;
+    }, value));
+  }
+  const { width, height } = await page.locator("#stage").boundingBox();
+  t.diagnostic(`from the slider to ${Math.round(width)} x ${Math.round(height)} new pixels of bm3d fast: ${times.map((time) => Math.round(time)).join(", ")} ms`);
+  assert.ok(Math.min(...times) < 10000);
+});

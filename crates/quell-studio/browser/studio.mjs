@@ -128,3 +128,18 @@ export function writeLarge(path, width, height) {
   }
   writeFileSync(path, Buffer.concat([Buffer.from(`P6\n${width} ${height}\n255\n`), data]));
 }
+
+/** A grey clip of a bar that moves, in noise that is the same every time. */
+export function writeClip(path, width, height, frames) {
+  const parts = [Buffer.from(`YUV4MPEG2 W${width} H${height} F25:1 Ip A1:1 Cmono\n`)];
+  let seed = 7;
+  for (let frame = 0; frame < frames; frame += 1) {
+    const data = Buffer.alloc(width * height);
+    for (let index = 0; index < data.length; index += 1) {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      data[index] = (Math.abs((index % width) - 20 - 4 * frame) < 8 ? 180 : 80) + (seed >>> 27);
+    }
+    parts.push(Buffer.from("FRAME\n"), data);
+  }
+  writeFileSync(path, Buffer.concat(parts));
+}

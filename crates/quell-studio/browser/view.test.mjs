@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { join } from "node:path";
-import { folder, open, pixels, run, sample, settled, writeRamp } from "./studio.mjs";
+import { folder, open, pixels, run, sample, settled, writeClip, writeRamp } from "./studio.mjs";
 
 const zoom = (page) => page.evaluate(() => globalThis.studio.camera.zoom);
 
@@ -27,16 +27,16 @@ test("at 1:1 a pixel of the screen is a sample, above it is a square", async (t)
   await page.evaluate(() => globalThis.studio.set({ divider: 0.98 }));
   await settled(page);
   assert.equal(await zoom(page), 1);
-  const shown = async (scale) => {
+  const shown = async (scale, what = "source?") => {
     const place = await page.evaluate(() => globalThis.studio.corner());
     const bounds = await page.locator("#picture").boundingBox();
     const [px, py] = [200, 100];
     const clip = { x: bounds.x + place[0] + px * scale, y: bounds.y + place[1] + py * scale, width: 32, height: 32 };
     const screen = await pixels(page, clip);
-    const source = await page.evaluate(async ([x, y]) => {
-      const answer = await fetch(`/api/files/${globalThis.studio.state.current}/source?frame=0&level=0&x=${x}&y=${y}&w=32&h=32`);
+    const source = await page.evaluate(async ([x, y, what]) => {
+      const answer = await fetch(`/api/files/${globalThis.studio.state.current}/${what}&frame=0&level=0&x=${x}&y=${y}&w=32&h=32`);
       return Array.from(new Uint8Array(await answer.arrayBuffer()));
-    }, [px, py]);
+    }, [px, py, what]);
     for (let y = 0; y < 32; y += 1) {
       for (let x = 0; x < 32; x += 1) {
         const at = Math.floor(y / scale) * 32 + Math.floor(x / scale);
@@ -45,6 +45,11 @@ test("at 1:1 a pixel of the screen is a sample, above it is a square", async (t)
     }
   };
   await shown(1);
+  // On the other side of the divider it is the result, to the bit.
+  await page.evaluate(() => globalThis.studio.set({ divider: 0.02 }));
+  await settled(page);
+  await shown(1, `result?key=${encodeURIComponent(await page.evaluate(() => globalThis.studio.key()))}`);
+  await page.evaluate(() => globalThis.studio.set({ divider: 0.98 }));
   for (const expected of [2, 3, 4]) {
     await page.keyboard.press("+");
     await settled(page);
@@ -111,8 +116,7 @@ test("the divider is dragged, goes to the middle, follows keys and is never lost
 
 test("space changes the pictures: tapped it stays, held it goes back", async (t) => {
   const { page } = await open(t, [sample("noisy.png")]);
-  await page.locator("#picture").focus();
-  await page.keyboard.press("3");
+  await page.getByRole("radio", { name: "Flicker" }).click();
   const flipped = () => page.evaluate(() => globalThis.studio.state.flipped);
   await page.waitForFunction(() => document.getElementById("labels").innerText === "A");
   await page.keyboard.press(" ");
@@ -177,6 +181,22 @@ test("16 bits and float are shown as they are", async (t) => {
   assert.match(await page.locator("#what").innerText(), /float/);
   await page.evaluate(() => globalThis.studio.set({ probe: [5, 5] }));
   await page.waitForFunction(() => /\d\.\d/.test(document.getElementById("probe").textContent));
+});
+
+test("a clip is gone through frame by frame", async (t) => {
+  const place = folder(t);
+  const clip = join(place, "clip.y4m");
+  writeClip(clip, 96, 64, 5);
+  const { page, problems } = await open(t, [clip], { folder: place });
+  assert.match(await page.locator("#scrub output").innerText(), /frame 1 of 5/);
+  await page.locator("#picture").focus();
+  await page.keyboard.press(".");
+  await settled(page);
+  assert.match(await page.locator("#scrub output").innerText(), /frame 2 of 5/);
+  await page.getByLabel("Frame", { exact: true }).fill("4");
+  await settled(page);
+  assert.equal(await page.evaluate(() => globalThis.studio.state.frame), 4);
+  assert.deepEqual(problems, []);
 });
 
 for (const [width, height] of [[1280, 720], [3840, 2160]]) {

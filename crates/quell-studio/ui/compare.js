@@ -30,7 +30,7 @@ function result(candidate) {
   if (!state.current || !made) return null;
   const keys = [made.key, ...made.earlier].filter((key) => key !== undefined);
   if (!keys.length) return null;
-  return { file: state.current, frame: state.frame, key: keys[0], earlier: keys.slice(1), label: candidate };
+  return { file: state.current, frame: state.frame, key: keys[0], earlier: keys.slice(1), label: candidate, old: made.key === undefined };
 }
 
 /** The clean picture, if there is one of the same size. @returns {Layer | null} */

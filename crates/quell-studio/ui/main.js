@@ -36,6 +36,12 @@ try {
   throw error;
 }
 
+// Who clicks with a pointer wants the keys to go to the picture afterwards: space is to flicker, not to click again.
+addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  if (event.detail > 0 && target.closest("#toolbar button, #viewbar button, .segments button, .thumb")) stage.canvas.focus({ preventScroll: true });
+});
+
 watch(["files", "current"], () => {
   const name = state.files.find((file) => file.id === state.current)?.name;
   document.title = name ? `${name} · quell studio` : "quell studio";

@@ -120,7 +120,7 @@ function ask(file) {
     for (const layer of layersOf(pane)) {
       // Where a pane waits for its result, the source stands in.
       if (whole) sources.push({ layer: { ...layer, key: null }, level: at, area: whole, picture: file });
-      if (layer.key === null) continue;
+      if (layer.key === null || layer.old) continue;
       if (area) results.push({ layer, level: at, area, picture: file });
       // The other side of the divider comes after what is seen, so that it moves over what is there.
       if (whole) later.push({ layer, level: at, area: whole, picture: file });

@@ -144,6 +144,7 @@
  * @property {string | null} key  null: the source
  * @property {string[]} earlier
  * @property {string} label
+ * @property {boolean} [old]  stands in for settings that were refused: nothing more is computed of it
  */
 
 /**

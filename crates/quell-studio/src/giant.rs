@@ -6,7 +6,7 @@ use quell::{Frame, Plane};
 use quell_io::Camera;
 use quell_io::bands::{Band, BandReader};
 
-use crate::page::{Page, interleaved};
+use crate::page::Page;
 use crate::tile::{Area, Samples, Shape, tile};
 use crate::{Problem, Program};
 
@@ -111,7 +111,7 @@ impl Giant {
             let planes = self.planes(fine)?;
             let part = crate::page::frame(planes, fine, self.shape.white)?;
             let shape = Shape { width: fine.width, height: fine.height, ..self.shape };
-            let page = Page::new(shape, interleaved(&part.view(), &shape));
+            let page = Page::new(shape, shape.interleaved(&part.view()));
             let all = Area { x: 0, y: 0, ..some };
             let tile = tile(&page, level, all)?;
             out.extend(&tile, 0..tile.len());

@@ -117,7 +117,7 @@ fn channel(resolved: &Resolved, source: &Source, frame: usize, area: Area) -> Re
 fn references(side: usize, patch: usize, step: usize) -> Vec<usize> {
     let last = side - patch;
     let mut all: Vec<usize> = (0..=last).step_by(step).collect();
-    if last % step > 0 {
+    if !last.is_multiple_of(step) {
         all.push(last);
     }
     all

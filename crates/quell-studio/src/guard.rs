@@ -12,9 +12,6 @@ use crate::{Kind, Problem};
 
 /// The header of whatever changes something: forms and other sites cannot send it.
 pub const OWN_HEADER: (&str, &str) = ("x-quell", "studio");
-/// The name of the cookie.
-const COOKIE: &str = "quell";
-
 /// What every answer has.
 const HEADERS: [(&str, &str); 5] = [
     (
@@ -33,6 +30,8 @@ const HEADERS: [(&str, &str); 5] = [
 pub struct Guard {
     /// Exactly what `Host` may be.
     hosts: Vec<String>,
+    /// Name of the cookie: browsers send those of all ports of an address, and there may be several studios.
+    name: String,
     cookie: String,
     /// Changed for a cookie once; then another one takes its place.
     token: Mutex<String>,
@@ -41,7 +40,9 @@ pub struct Guard {
 impl Guard {
     /// With fresh secrets, for a server at these addresses.
     pub fn new(hosts: Vec<String>) -> Result<Self, Problem> {
-        Ok(Self { hosts, cookie: secret()?, token: Mutex::new(secret()?) })
+        let port = hosts.first().and_then(|host| host.rsplit(':').next()).unwrap_or_default();
+        let name = format!("quell-{port}");
+        Ok(Self { name, hosts, cookie: secret()?, token: Mutex::new(secret()?) })
     }
 
     /// The address to open.
@@ -58,7 +59,7 @@ impl Guard {
                 .hint("open the address that the terminal shows last"));
         }
         *known = secret()?;
-        let cookie = format!("{COOKIE}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie);
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.name, self.cookie);
         HeaderValue::from_str(&cookie).map_err(|e| Problem::new(Kind::Failed, e.to_string()))
     }
 
@@ -92,7 +93,7 @@ impl Guard {
     fn knows(&self, headers: &HeaderMap) -> bool {
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|v| v.to_str().ok());
         let mut all = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        all.any(|(name, value)| name == COOKIE && same(value, &self.cookie))
+        all.any(|(name, value)| name == self.name && same(value, &self.cookie))
     }
 
     /// Whether the request has the cookie.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use quell_io::video::VideoKind;
 use serde_json::{Value, json};
@@ -35,6 +35,7 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     source: Mutex<Option<Result<Arc<Source>, Problem>>>,
     used: AtomicU64,
+    thumb: OnceLock<Vec<u8>>,
 }
 
 impl Library {
@@ -55,7 +56,14 @@ impl Library {
     fn add(&self, path: PathBuf) -> Arc<Entry> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let entry = Arc::new(Entry { id, path, name, source: Mutex::default(), used: AtomicU64::new(0) });
+        let entry = Arc::new(Entry {
+            id,
+            path,
+            name,
+            source: Mutex::default(),
+            used: AtomicU64::new(0),
+            thumb: OnceLock::new(),
+        });
         self.all().push(entry.clone());
         entry
     }
@@ -82,6 +90,30 @@ impl Library {
         let mut slot = entry.source.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = slot.get_or_insert_with(|| Source::open(program, &entry.path).map(Arc::new));
         opened.clone()
+    }
+
+    /// A file for a moment: one that is not open is not kept, so that what is looked at stays. Blocks.
+    pub(crate) fn glance(&self, program: &dyn Program, id: u64) -> Result<Arc<Source>, Problem> {
+        let entry = self.entry(id)?;
+        let slot = entry.source.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*slot {
+            Some(opened) => opened.clone(),
+            None => Source::open(program, &entry.path).map(Arc::new),
+        }
+    }
+
+    /// The small picture of a file, made once.
+    pub(crate) fn thumb(
+        &self,
+        id: u64,
+        make: impl FnOnce() -> Result<Vec<u8>, Problem>,
+    ) -> Result<Vec<u8>, Problem> {
+        let entry = self.entry(id)?;
+        if let Some(thumb) = entry.thumb.get() {
+            return Ok(thumb.clone());
+        }
+        let thumb = make()?;
+        Ok(entry.thumb.get_or_init(|| thumb).clone())
     }
 
     /// Bytes of all files that are open, and of the largest.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use quell::{Frame, FrameView, Plane, PlaneView};
+use quell::{Frame, Plane, PlaneView};
 use quell_io::Page as FilePage;
 use rayon::prelude::*;
 
@@ -27,7 +27,7 @@ impl Page {
         // Noise is not looked for where nothing is seen; opaque pictures are seen everywhere.
         let opaque = |alpha: &Plane| even(alpha) && alpha.as_slice()[0] >= page.samples.white();
         let alpha = page.alpha.filter(|alpha| !opaque(alpha));
-        Self { shape, samples: interleaved(&page.frame.view(), &shape), alpha, has_alpha }
+        Self { shape, samples: shape.interleaved(&page.frame.view()), alpha, has_alpha }
     }
 
     /// Samples that are there already.
@@ -120,33 +120,4 @@ impl Pixels for Page {
         to.extend(&self.samples, at(columns.start)..at(columns.end));
         Ok(())
     }
-}
-
-/// Rows that a thread stores at once.
-const BAND: usize = 64;
-
-/// The samples of a picture as its file stores them.
-pub(crate) fn interleaved(frame: &FrameView<'_>, shape: &Shape) -> Samples {
-    let (width, height, planes) = (frame.width(), frame.height(), frame.planes());
-    let rows = |range: Range<usize>| {
-        let mut out = shape.room(range.len() * width * planes.len());
-        for y in range {
-            match planes {
-                [grey] => shape.store(grey.row(y).iter().copied(), &mut out),
-                planes => {
-                    let rows: Vec<&[f32]> = planes.iter().map(|p| p.row(y)).collect();
-                    shape.store((0..width).flat_map(|x| rows.iter().map(move |row| row[x])), &mut out);
-                }
-            }
-        }
-        out
-    };
-    let bands = height.div_ceil(BAND);
-    let parts: Vec<Samples> =
-        (0..bands).into_par_iter().map(|i| rows(i * BAND..((i + 1) * BAND).min(height))).collect();
-    let mut all = shape.room(width * height * planes.len());
-    for part in &parts {
-        all.extend(part, 0..part.len());
-    }
-    all
 }

@@ -15,11 +15,16 @@ use crate::store::{Sheet, View};
 use crate::tile::Area;
 use crate::{Problem, Program};
 
+/// File, frame, and what was looked for.
+type Look = (u64, usize, String);
+
+/// Plans that are kept.
+const MOST: usize = 256;
+
 /// What was found out so far.
 #[derive(Default)]
 pub(crate) struct Plans {
-    /// By file, frame, and what was looked for.
-    looks: Mutex<HashMap<(u64, usize, String), Arc<Option<Seen>>>>,
+    looks: Mutex<HashMap<Look, Arc<Option<Seen>>>>,
     clips: Mutex<HashMap<(u64, String), Arc<ClipNoise>>>,
     plans: Mutex<HashMap<View, Arc<Planned>>>,
 }
@@ -71,7 +76,12 @@ impl Plans {
             }
         };
         let planned = Arc::new(Planned { setup: setup.clone(), how });
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(view.clone(), planned.clone());
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.len() >= MOST {
+            // They are quickly made again.
+            plans.clear();
+        }
+        plans.insert(view.clone(), planned.clone());
         Ok(planned)
     }
 

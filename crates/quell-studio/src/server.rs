@@ -23,7 +23,7 @@ pub struct Options {
     pub files: Vec<PathBuf>,
     /// Where exports go.
     pub folder: PathBuf,
-    /// Bytes that opened files and results may take together; by default 256 MiB, or four times the largest file.
+    /// Bytes that opened files and results may take together; by default 192 MiB, or three times the largest file.
     pub memory: Option<u64>,
 }
 
@@ -36,6 +36,8 @@ pub struct Opened {
     pub folder: PathBuf,
 }
 
+/// Requests that are worked on at once.
+const BLOCKING: usize = 6;
 /// Requests that take longer to end than this are cut off.
 const GRACE: Duration = Duration::from_millis(150);
 
@@ -46,8 +48,13 @@ pub fn serve(
     opened: impl FnOnce(&Opened),
     cancel: &Cancel,
 ) -> Result<(), Problem> {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        // Each keeps some memory for itself.
+        .max_blocking_threads(BLOCKING)
+        .enable_io()
+        .enable_time()
+        .build()?;
     let served = runtime.block_on(async {
         let four = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = four.local_addr()?.port();
@@ -67,6 +74,12 @@ pub fn serve(
             guard: Guard::new(hosts)?,
         };
         let studio = studio.start()?;
+        let told = Arc::downgrade(&studio);
+        quell::device::on_notice(move |line| {
+            if let Some(studio) = told.upgrade() {
+                studio.events.send("note", &serde_json::json!({"text": line}));
+            }
+        });
         opened(&Opened { url: studio.guard.url(), folder: studio.library.folder().to_owned() });
         let served = listen(&studio, four, six, cancel).await;
         studio.end();

@@ -227,6 +227,9 @@ pub(crate) struct Setup {
     pub(crate) denoiser: Denoiser,
 }
 
+/// Settings that are kept; the page sends them again when it comes back to them.
+const MOST: usize = 1024;
+
 /// Settings by their keys, and which of them are looked at.
 #[derive(Default)]
 pub(crate) struct Setups {
@@ -252,6 +255,9 @@ impl Setups {
     /// Keeps settings.
     pub(crate) fn keep(&self, setup: Setup) -> Arc<Setup> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST {
+            known.retain(|key, _| self.is_current(key));
+        }
         known.entry(setup.key.clone()).or_insert_with(|| Arc::new(setup)).clone()
     }
 

@@ -37,6 +37,12 @@ impl Sheet {
         Self { shape, across, blocks, bytes: AtomicU64::new(0), used: AtomicU64::new(0) }
     }
 
+    /// Bytes that it takes, with the table of its blocks.
+    fn size(&self) -> u64 {
+        let blocks = self.across * self.shape.height.div_ceil(BLOCK);
+        self.bytes.load(Ordering::Relaxed) + (blocks * size_of::<Option<Samples>>()) as u64
+    }
+
     /// The blocks that an area touches, as columns and rows of blocks.
     fn touched(&self, area: Area) -> (Range<usize>, Range<usize>) {
         let area = area.within(self.shape.width, self.shape.height);
@@ -58,6 +64,15 @@ impl Sheet {
             }
         }
         hull.map(|hull| hull.within(self.shape.width, self.shape.height))
+    }
+
+    /// The first pixel of the first block of an area that is missing, by rows.
+    pub(crate) fn first_missing(&self, area: Area) -> Option<(usize, usize)> {
+        let (columns, rows) = self.touched(area);
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all = rows.flat_map(|y| columns.clone().map(move |x| (x, y)));
+        let first = all.find(|(x, y)| blocks[y * self.across + x].is_none());
+        first.map(|(x, y)| (x * BLOCK, y * BLOCK))
     }
 
     /// The share of it that is there.
@@ -160,7 +175,7 @@ pub(crate) struct Store {
 /// Results that may be looked at side by side.
 const CANDIDATES: usize = 4;
 /// The least limit, where none is given.
-const LEAST: u64 = 256 << 20;
+const LEAST: u64 = 192 << 20;
 
 impl Store {
     pub(crate) fn new(limit: Option<u64>) -> Self {
@@ -169,14 +184,14 @@ impl Store {
 
     /// What results and the opened files may take together, where the largest file has so many bytes.
     pub(crate) fn limit(&self, largest: u64) -> u64 {
-        // A picture, two results of it, and one more.
-        self.limit.unwrap_or_else(|| LEAST.max(4 * largest))
+        // A picture, and two results of it.
+        self.limit.unwrap_or_else(|| LEAST.max(3 * largest))
     }
 
     /// Bytes of all results.
     pub(crate) fn used(&self) -> u64 {
         let sheets = self.sheets.lock().unwrap_or_else(PoisonError::into_inner);
-        sheets.values().map(|sheet| sheet.bytes.load(Ordering::Relaxed)).sum()
+        sheets.values().map(|sheet| sheet.size()).sum()
     }
 
     /// The result of a view; an empty one, if there is none.
@@ -188,20 +203,21 @@ impl Store {
     }
 
     /// Forgets results that were not asked for in the longest time, until what is left takes no more than `room` bytes.
-    /// Those of the last candidates stay: they are looked at.
-    pub(crate) fn shrink(&self, room: u64) {
+    /// The last of those that are `wanted` stay: they are looked at.
+    pub(crate) fn shrink(&self, room: u64, wanted: impl Fn(&View) -> bool) {
         let mut sheets = self.sheets.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = |sheet: &Sheet| sheet.bytes.load(Ordering::Relaxed);
-        let mut used: u64 = sheets.values().map(|sheet| size(sheet)).sum();
-        let mut oldest: Vec<(u64, View)> =
+        let mut used: u64 = sheets.values().map(|sheet| sheet.size()).sum();
+        let mut newest: Vec<(u64, View)> =
             sheets.iter().map(|(view, sheet)| (sheet.used.load(Ordering::Relaxed), view.clone())).collect();
-        oldest.sort_by_key(|(when, _)| *when);
-        oldest.truncate(oldest.len().saturating_sub(CANDIDATES));
-        for (_, view) in oldest {
-            if used <= room {
-                return;
-            }
-            used -= sheets.remove(&view).map_or(0, |sheet| size(&sheet));
+        newest.sort_by_key(|(when, _)| std::cmp::Reverse(*when));
+        let mut kept = 0;
+        newest.retain(|(_, view)| {
+            let stays = kept < CANDIDATES && wanted(view);
+            kept += usize::from(stays);
+            !stays
+        });
+        while let Some((_, view)) = newest.pop().filter(|_| used > room) {
+            used -= sheets.remove(&view).map_or(0, |sheet| sheet.size());
         }
     }
 
@@ -235,6 +251,9 @@ mod tests {
         assert_eq!(row, Samples::U8(vec![65, 66]));
         assert!(sheet.row(7, 127..129, &mut row).is_err());
         assert_eq!(sheet.missing(shape().area()), Some(shape().area()));
+        assert_eq!(sheet.first_missing(shape().area()), Some((0, 0)));
+        assert_eq!(sheet.first_missing(Area { x: 100, y: 0, width: 50, height: 9 }), Some((128, 0)));
+        assert_eq!(sheet.first_missing(corner), None);
         assert!((sheet.done() - 4096.0 / 15000.0).abs() < 1e-9);
     }
 
@@ -247,12 +266,15 @@ mod tests {
             store.sheet(&view(key), shape()).put(shape().area(), &[&all], 150, (0, 0));
         }
         store.sheet(&view("a"), shape());
-        store.shrink(75000);
-        assert_eq!(store.used(), 75000);
+        let one = store.used() / 6;
+        assert!((15000..16000).contains(&one));
         let is_there = |key: &str| store.sheets.lock().unwrap().contains_key(&view(key));
-        assert!(!is_there("b") && is_there("a"));
-        store.shrink(0);
-        assert!(store.used() == 60000 && !is_there("c"));
+        store.shrink(5 * one, |_| true);
+        assert!(store.used() == 5 * one && !is_there("b") && is_there("a"));
+        store.shrink(0, |_| true);
+        assert!(store.used() == 4 * one && !is_there("c"));
+        store.shrink(0, |view| *view.key == *"d");
+        assert!(store.used() == one && is_there("d"));
         store.forget(1);
         assert_eq!(store.used(), 0);
     }

@@ -80,7 +80,7 @@ impl Studio {
             return;
         }
         let (files, _) = self.library.bytes();
-        self.store.shrink(limit.saturating_sub(files));
+        self.store.shrink(limit.saturating_sub(files), |view| self.setups.is_current(&view.key));
         for most in (1..4).rev() {
             let (limit, used) = self.memory();
             if used > limit {

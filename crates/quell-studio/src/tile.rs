@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use quell::FrameView;
 use quell_io::{Format, SampleType};
 use rayon::prelude::*;
 
@@ -126,23 +127,62 @@ impl Shape {
         }
     }
 
-    /// Appends values as files store them: rounded and clipped where they are integers.
-    pub(crate) fn store(&self, values: impl Iterator<Item = f32>, to: &mut Samples) {
-        let most = self.most;
-        match to {
-            Samples::U8(to) => to.extend(values.map(|v| (v.clamp(0.0, most) + 0.5) as u8)),
-            Samples::U16(to) => to.extend(values.map(|v| (v.clamp(0.0, most) + 0.5) as u16)),
-            Samples::F32(to) => match self.stored {
-                SampleType::I16 => to.extend(values.map(|v| whole(v.clamp(-32768.0, 32767.0)))),
-                SampleType::U32 => to.extend(values.map(|v| whole(v.clamp(0.0, u32::MAX as f32)))),
-                SampleType::I32 => {
-                    to.extend(values.map(|v| whole(v.clamp(i32::MIN as f32, i32::MAX as f32))));
-                }
-                SampleType::F16 => to.extend(values.map(|v| half::f16::from_f32(v).to_f32())),
-                _ => to.extend(values),
-            },
+    /// A value as files store it in 8 bits.
+    fn u8(&self, v: f32) -> u8 {
+        (v.clamp(0.0, self.most) + 0.5) as u8
+    }
+
+    /// In 16 bits.
+    fn u16(&self, v: f32) -> u16 {
+        (v.clamp(0.0, self.most) + 0.5) as u16
+    }
+
+    /// In other types: integers are whole, and as large as can be stored.
+    fn other(&self) -> fn(f32) -> f32 {
+        match self.stored {
+            SampleType::I16 => |v| whole(v.clamp(-32768.0, 32767.0)),
+            SampleType::U32 => |v| whole(v.clamp(0.0, u32::MAX as f32)),
+            SampleType::I32 => |v| whole(v.clamp(i32::MIN as f32, i32::MAX as f32)),
+            SampleType::F16 => |v| half::f16::from_f32(v).to_f32(),
+            _ => |v| v,
         }
     }
+
+    /// Appends values as files store them: rounded and clipped where they are integers.
+    pub(crate) fn store(&self, values: impl Iterator<Item = f32>, to: &mut Samples) {
+        match to {
+            Samples::U8(to) => to.extend(values.map(|v| self.u8(v))),
+            Samples::U16(to) => to.extend(values.map(|v| self.u16(v))),
+            Samples::F32(to) => to.extend(values.map(self.other())),
+        }
+    }
+
+    /// All samples of a picture as its file stores them.
+    pub(crate) fn interleaved(&self, frame: &FrameView<'_>) -> Samples {
+        match self.stored {
+            SampleType::U8 => Samples::U8(interleaved(frame, |v| self.u8(v))),
+            SampleType::U16 => Samples::U16(interleaved(frame, |v| self.u16(v))),
+            _ => Samples::F32(interleaved(frame, self.other())),
+        }
+    }
+}
+
+/// Rows that a thread stores at once.
+const BAND: usize = 64;
+
+fn interleaved<T: Copy + Default + Send>(frame: &FrameView<'_>, store: impl Fn(f32) -> T + Sync) -> Vec<T> {
+    let (width, planes) = (frame.width(), frame.planes());
+    let line = width * planes.len();
+    let mut out = vec![T::default(); line * frame.height()];
+    out.par_chunks_mut(line * BAND).enumerate().for_each(|(band, rows)| {
+        for (y, to) in rows.chunks_exact_mut(line).enumerate() {
+            for (c, plane) in planes.iter().enumerate() {
+                let from = plane.row(band * BAND + y);
+                to[c..].iter_mut().step_by(planes.len()).zip(from).for_each(|(to, v)| *to = store(*v));
+            }
+        }
+    });
+    out
 }
 
 /// As integers are written.

@@ -17,8 +17,10 @@ use crate::{Kind, Problem};
 const GATHER: Duration = Duration::from_millis(2);
 /// How long a piece of work should take: it is lost when it is not wanted any more.
 const PIECE: Duration = Duration::from_millis(400);
-/// Rows of a piece, at least: more than halos.
-const LEAST_ROWS: usize = 4 * BLOCK;
+/// Side of a piece, at least.
+const LEAST_SIDE: usize = 4 * BLOCK;
+/// Pixels that a piece reads, at most, its halo included: filters take about a hundred bytes for each.
+const READ: usize = 5 << 19;
 /// Time between two reports.
 const REPORT: Duration = Duration::from_millis(100);
 /// An area around several wishes is computed at once if it is not larger than so many times what is wanted of it.
@@ -181,7 +183,8 @@ impl Desk {
         state.running = Some(Running { view: view.clone(), rest, cancel: cancel.clone() });
         // What came meanwhile did not know of it.
         let is_wanted = state.wishes.iter().any(|wish| wish.view == *view);
-        if (rest && !state.wishes.is_empty()) || (!rest && !is_wanted) || state.ended {
+        let is_rest = state.rest.contains(view) && state.wishes.is_empty();
+        if (rest && !is_rest) || (!rest && !is_wanted) || state.ended {
             cancel.cancel();
         }
         cancel
@@ -245,13 +248,25 @@ impl Pace {
         self.last.as_ref().filter(|(key, _)| *key == view.key).map(|(_, pace)| *pace)
     }
 
-    /// The first rows of an area that take about as long as a piece should, if they are many more than the halo.
-    fn piece(&self, view: &View, area: Area, halo: usize) -> Area {
-        let Some(pace) = self.of(view) else { return area };
-        let rows = (pace * PIECE.as_secs_f64()) as usize / area.width.max(1);
-        let rows = rows.max(3 * halo.min(area.height)).max(LEAST_ROWS).next_multiple_of(BLOCK);
+    /// A part of an area, from `first` on, that takes about as long as a piece should and is large beside its halo.
+    fn piece(&self, view: &View, area: Area, first: (usize, usize), halo: usize) -> Area {
+        let around = |n: usize| n + 2 * halo;
+        let whole = around(area.width) * around(area.height) <= READ;
+        let pixels = self.of(view).map_or(usize::MAX, |pace| (pace * PIECE.as_secs_f64()) as usize);
+        if whole && area.pixels() / 2 <= pixels {
+            return area;
+        }
+        let blocks = |n: usize| (n / BLOCK * BLOCK).max(LEAST_SIDE);
+        let side = blocks((READ as f64).sqrt() as usize - (2 * halo).min(1 << 10));
+        let columns = area.columns().end - first.0;
         // No crumbs.
-        if area.height <= rows * 3 / 2 { area } else { Area { height: rows, ..area } }
+        let width = if columns <= side * 5 / 4 { columns } else { side };
+        let most = blocks((READ / around(width)).saturating_sub(2 * halo));
+        let least = blocks(halo + halo / 2).min(most);
+        let height = blocks(pixels / width.max(1)).clamp(least, most);
+        let rows = area.rows().end - first.1;
+        let height = if rows <= height * 5 / 4 { rows } else { height };
+        Area { x: first.0, y: first.1, width, height }
     }
 }
 
@@ -286,7 +301,7 @@ fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace
     let shape = source.shape(view.frame)?;
     let sheet = studio.store.sheet(view, shape);
     let area = wanted.unwrap_or(shape.area()).within(shape.width, shape.height);
-    let Some(missing) = sheet.missing(area) else {
+    let Some((missing, first)) = sheet.missing(area).zip(sheet.first_missing(area)) else {
         if wanted.is_none() {
             studio.desk.drop_rest(view);
         }
@@ -300,7 +315,7 @@ fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace
     let cancel = studio.desk.start(view, wanted.is_none());
     let (_, planned) = studio.planned(view)?;
     // What was computed before is left out where that can be.
-    let area = pace.piece(view, missing, planned.halo());
+    let area = pace.piece(view, missing, first, planned.halo());
     let area = sheet.missing(area).unwrap_or(area);
     let started = Instant::now();
     let control = control(studio, view, area, &sheet, &cancel, pace.of(view));
@@ -314,6 +329,7 @@ fn step(studio: &Arc<Studio>, view: &View, wanted: Option<Area>, pace: &mut Pace
         studio.desk.drop_rest(view);
         let ready = json!({"key": &*view.key, "file": view.file.to_string(), "frame": view.frame});
         studio.events.send("ready", &ready);
+        studio.events.send("memory", &studio.describe_memory());
     } else if pace.reported.is_none_or(|last| now - last > REPORT) {
         pace.reported = Some(now);
         report(studio, view, sheet.done(), pace.of(view).map(|pace| left(&sheet, pace)));
@@ -361,4 +377,44 @@ fn report(studio: &Studio, view: &View, done: f64, seconds: Option<f64>) {
         "key": &*view.key, "file": view.file.to_string(), "frame": view.frame, "done": done, "seconds_left": seconds,
     });
     studio.events.send("progress", &progress);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view() -> View {
+        View { file: 1, frame: 0, key: "k".into() }
+    }
+
+    #[test]
+    fn what_is_seen_is_computed_at_once_and_the_rest_in_pieces() {
+        let mut pace = Pace::default();
+        let seen = Area { x: 1984, y: 1472, width: 1216, height: 832 };
+        assert_eq!(pace.piece(&view(), seen, (1984, 1472), 218), seen);
+        let all = Area { x: 0, y: 0, width: 6000, height: 4000 };
+        for (halo, speed) in
+            [(50, None), (218, Some(2e6)), (218, Some(1e4)), (50, Some(1e9)), (2000, Some(1e6))]
+        {
+            pace.last = speed.map(|speed| ("k".into(), speed));
+            let piece = pace.piece(&view(), all, (0, 64), halo);
+            assert!(piece.y == 64 && piece.width >= LEAST_SIDE && piece.height >= LEAST_SIDE, "{piece:?}");
+            let read = (piece.width + 2 * halo) * (piece.height + 2 * halo);
+            assert!(read <= READ || halo == 2000, "{piece:?} reads {read}");
+            assert!(piece.width.is_multiple_of(BLOCK) && piece.height.is_multiple_of(BLOCK), "{piece:?}");
+        }
+        let last = pace.piece(&view(), all, (5888, 3968), 50);
+        assert_eq!((last.columns().end, last.rows().end), (6000, 4000));
+    }
+
+    #[test]
+    fn wishes_that_are_near_are_computed_together() {
+        let wish = |x: usize| {
+            let area = Area { x, y: 0, width: 100, height: 100 };
+            Wish { id: 0, view: view(), area, answer: oneshot::channel().0 }
+        };
+        let wishes = [wish(0), wish(5000), wish(100)];
+        let hull = together(&wishes, &view(), wishes[2].area);
+        assert_eq!(hull, Area { x: 0, y: 0, width: 200, height: 100 });
+    }
 }

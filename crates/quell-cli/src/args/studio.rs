@@ -45,7 +45,7 @@ pub(super) fn define() -> Command {
             switch("no-browser").help("Print the address and open nothing"),
             option("memory", "MIB")
                 .value_parser(value_parser!(u64).range(16..=1 << 20))
-                .help("Memory for opened pictures and results [default: 256, or four times the largest picture]"),
+                .help("Memory for opened pictures and results [default: 192, or three times the largest picture]"),
         ])
 }
 

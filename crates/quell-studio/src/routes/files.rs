@@ -91,7 +91,7 @@ async fn receive(body: Body, place: &PathBuf) -> Result<(), Problem> {
         if size > UPLOAD {
             return Err(too_large());
         }
-        file.write_all(&chunk)?;
+        tokio::task::block_in_place(|| file.write_all(&chunk))?;
     }
     Ok(())
 }

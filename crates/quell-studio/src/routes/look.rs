@@ -198,16 +198,12 @@ pub(super) async fn histogram(
 }
 
 /// A small picture of a file.
-pub(super) async fn thumb(
-    State(studio): Shared,
-    Path(id): Path<String>,
-    uri: Uri,
-) -> Result<Response, Problem> {
-    let (file, asked): (u64, Question) = (number(&id)?, query(&uri)?);
+pub(super) async fn thumb(State(studio): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
+    let file = number(&id)?;
     blocking(move || {
-        let source = studio.library.open(&*studio.program, file)?;
-        let png = compare::thumb(&source, asked.frame)?;
-        studio.make_room();
+        let library = &studio.library;
+        let make = || compare::thumb(&*library.glance(&*studio.program, file)?, 0);
+        let png = library.thumb(file, make)?;
         Ok(([(header::CONTENT_TYPE, "image/png")], png).into_response())
     })
     .await

@@ -18,7 +18,6 @@ use crate::failure::{Exit, Failure};
 use crate::gpu_bench;
 use crate::reading::Reader;
 use crate::report::{self, name};
-use crate::scene;
 use crate::table::{Cell, Style, Table};
 
 /// What one profile showed; the JSON object of `--json`.
@@ -139,7 +138,7 @@ pub(crate) fn material(args: &BenchArgs) -> anyhow::Result<Vec<(Picture, Option<
 
 /// A picture that is made up, with noise and without.
 fn synthetic(args: &BenchArgs, (width, height): (usize, usize)) -> anyhow::Result<(Picture, Option<Frame>)> {
-    let clean = scene::draw(width, height, if args.rgb { 3 } else { 1 })?;
+    let clean = quell_lab::scene::draw(width, height, if args.rgb { 3 } else { 1 })?;
     let sigma = f64::from(args.engine.noise.sigma().unwrap_or(25.0));
     let noisy = noise::add_gaussian(&clean, sigma, args.seed)?;
     let page = Page { frame: noisy, alpha: None, samples: SampleType::F32 };

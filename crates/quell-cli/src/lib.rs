@@ -21,6 +21,7 @@ mod gpu_bench;
 mod gpu_check;
 mod interrupt;
 mod job;
+mod lab;
 mod large;
 mod level;
 mod measured;
@@ -33,7 +34,6 @@ mod progress;
 mod range;
 mod reading;
 mod report;
-mod scene;
 mod studio;
 mod table;
 mod video;
@@ -85,6 +85,7 @@ fn run(invocation: &Invocation, cancel: &Cancel) -> anyhow::Result<Exit> {
         Invocation::Devices(style) => devices::run(*style),
         Invocation::Studio(a) => studio::run(a, cancel),
         Invocation::Bench(a) => bench::run(a, cancel),
+        Invocation::Lab(a) => lab::run(a, cancel),
         Invocation::Check(a) => gpu_check::run(a, cancel),
         Invocation::Completions(shell) => args::completions(*shell),
     }

@@ -123,7 +123,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// The commands in the order of `--help`.
-pub(super) fn define() -> [Command; 8] {
+pub(super) fn define() -> [Command; 9] {
     [
         Command::new("noise")
             .about("Says how noisy pictures are")
@@ -194,6 +194,7 @@ pub(super) fn define() -> [Command; 8] {
         super::studio::define(),
         Command::new("devices").about("Lists what quell can work on").arg(json_switch()),
         bench(),
+        super::lab::define(),
         Command::new("gpu-check")
             .about("Compares a GPU with the reference, case by case")
             .long_about(

@@ -6,6 +6,7 @@ mod denoise;
 #[cfg(test)]
 mod documents;
 mod engine;
+mod lab;
 mod noise;
 mod parameters;
 mod reading;
@@ -15,6 +16,7 @@ mod values;
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
 pub(crate) use denoise::DenoiseArgs;
 pub(crate) use engine::{EngineArgs, Known};
+pub(crate) use lab::{LabArgs, LabRun};
 pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
@@ -47,6 +49,8 @@ pub(crate) enum Invocation {
     Bench(BenchArgs),
     /// `quell gpu-check`
     Check(CheckArgs),
+    /// `quell lab`
+    Lab(LabArgs),
     /// `quell completions`
     Completions(Shell),
 }
@@ -54,7 +58,6 @@ pub(crate) enum Invocation {
 const EXAMPLES: &str = "\
 Examples:
   quell noisy.jpg                      noise estimated, writes noisy.quell.jpg
-  quell noisy.tif -o clean.png --sigma 25 --profile high
   quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped";
 
 const EXAMPLES_LONG: &str = "\
@@ -68,10 +71,12 @@ Examples:
   ffmpeg -i clip.mov -f yuv4mpegpipe - | quell - -o - --future 0 | ffplay -
   quell noisy.png --print-plan > plan.toml && quell other.png --params plan.toml
 
+  quell studio noisy.png               a window to find settings by eye
   quell noise noisy.png                how noisy is it?
   quell degrade clean.png --sigma 25 --seed 0 -o noisy.png
   quell compare clean.png noisy.png noisy.quell.png
   quell bench --profile all
+  quell lab run pareto                 which method is worth its time here?
   quell devices                        what there is to work on, and what keeps a GPU from being used
 
 sigma is on the scale 0..255 for every picture: 25 means the same for 8 bits, 16 bits and float.
@@ -120,6 +125,7 @@ fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
         "devices" => Invocation::Devices(values::style(sub)),
         "studio" => Invocation::Studio(StudioArgs::from_matches(sub)),
         "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
+        "lab" => Invocation::Lab(LabArgs::from_matches(sub)),
         "gpu-check" => Invocation::Check(CheckArgs::from_matches(sub)),
         _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
     })

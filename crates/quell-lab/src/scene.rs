@@ -16,7 +16,7 @@ const COVER: f32 = 4.0;
 const HIDDEN: f32 = 1.0 / 256.0;
 
 /// A picture of 1 or 3 channels, 8 bits, the same for the same size.
-pub(crate) fn draw(width: usize, height: usize, channels: usize) -> quell::Result<Frame> {
+pub fn draw(width: usize, height: usize, channels: usize) -> quell::Result<Frame> {
     let mut canvas = Canvas {
         planes: vec![Plane::zeros(width, height); channels],
         free: Plane::from_vec(width, height, vec![1.0; width * height])?,

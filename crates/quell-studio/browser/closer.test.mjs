@@ -73,10 +73,18 @@ test("the group of patches at a pixel is shown", async (t) => {
   // Positions are drawn on the picture.
   await page.waitForFunction(() => {
     const canvas = /** @type {HTMLCanvasElement} */ (document.getElementById("overlay"));
-    return !canvas.hidden && canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0);
+    return (
+      !canvas.hidden &&
+      canvas
+        .getContext("2d")
+        .getImageData(0, 0, canvas.width, canvas.height)
+        .data.some((value) => value > 0)
+    );
   });
   await page.getByLabel("Pass", { exact: true }).selectOption("2");
-  await page.waitForFunction(() => /32 patches/.test(document.querySelector("#panel-inspect .finding")?.textContent ?? ""));
+  await page.waitForFunction(() =>
+    /32 patches/.test(document.querySelector("#panel-inspect .finding")?.textContent ?? ""),
+  );
   assert.deepEqual(problems, []);
 });
 
@@ -88,7 +96,10 @@ test("the isoline at a pixel is shown", async (t) => {
   await page.evaluate(() => globalThis.studio.set({ probe: [120, 150] }));
   await page.keyboard.press("g");
   await page.keyboard.press("Enter");
-  await page.locator("#panel-inspect .finding").getByText(/direction \d+ of \d+/).waitFor();
+  await page
+    .locator("#panel-inspect .finding")
+    .getByText(/direction \d+ of \d+/)
+    .waitFor();
   assert.deepEqual(problems, []);
 });
 

@@ -45,11 +45,17 @@ await take(page, "side");
 await set(page, { mode: "difference", gain: 4 });
 await take(page, "difference");
 await set(page, { mode: "removed", panel: "inspect", gain: 2 });
-await page.locator("#panel-inspect h3").nth(1).evaluate((title) => title.scrollIntoView());
+await page
+  .locator("#panel-inspect h3")
+  .nth(1)
+  .evaluate((title) => title.scrollIntoView());
 await take(page, "removed");
 await set(page, { mode: "error", clean: "2", gain: 8 });
 await page.waitForTimeout(1000);
-await page.locator("#panel-inspect h3").nth(2).evaluate((title) => title.scrollIntoView());
+await page
+  .locator("#panel-inspect h3")
+  .nth(2)
+  .evaluate((title) => title.scrollIntoView());
 await set(page, { region: [296, 96, 96, 64] });
 await take(page, "error");
 
@@ -65,7 +71,11 @@ await take(page, "isolines");
 await set(page, { tool: "move", picked: null, panel: "settings", divider: 0.5 });
 
 await change(page, { method: "bm3d", profile: "normal" });
-for (const [letter, method] of [["b", "ridge"], ["c", "nlm"], ["d", "isoline"]]) {
+for (const [letter, method] of [
+  ["b", "ridge"],
+  ["c", "nlm"],
+  ["d", "isoline"],
+]) {
   await page.locator("#picture").focus();
   await page.keyboard.press(letter);
   await change(page, { method, profile: "normal" });

@@ -57,13 +57,22 @@ test("a file is dropped and pasted", async (t) => {
   const { page } = await open(t, [sample("noisy.png")]);
   const bytes = readFileSync(sample("harbour.png")).toString("base64");
   for (const kind of ["drop", "paste"]) {
-    await page.evaluate(({ bytes, kind }) => {
-      const data = new DataTransfer();
-      data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], `${kind}.png`, { type: "image/png" }));
-      const event = kind === "drop" ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
-        : new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-      document.body.dispatchEvent(event);
-    }, { bytes, kind });
+    await page.evaluate(
+      ({ bytes, kind }) => {
+        const data = new DataTransfer();
+        data.items.add(
+          new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], `${kind}.png`, {
+            type: "image/png",
+          }),
+        );
+        const event =
+          kind === "drop"
+            ? new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true })
+            : new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+        document.body.dispatchEvent(event);
+      },
+      { bytes, kind },
+    );
     await page.waitForFunction((kind) => document.title.startsWith(`${kind}.png`), kind);
     await settled(page);
   }
@@ -74,8 +83,12 @@ test("a file is dropped and pasted", async (t) => {
 });
 
 test("the page is at most 300 KB", () => {
-  const size = (path) => readdirSync(path, { withFileTypes: true })
-    .reduce((sum, entry) => sum + (entry.isDirectory() ? size(join(path, entry.name)) : statSync(join(path, entry.name)).size), 0);
+  const size = (path) =>
+    readdirSync(path, { withFileTypes: true }).reduce(
+      (sum, entry) =>
+        sum + (entry.isDirectory() ? size(join(path, entry.name)) : statSync(join(path, entry.name)).size),
+      0,
+    );
   const bytes = size(join(root, "crates/quell-studio/ui"));
   assert.ok(bytes <= 300e3, `${bytes} bytes`);
 });

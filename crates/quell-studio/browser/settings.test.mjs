@@ -11,20 +11,27 @@ const now = (page) => page.evaluate(() => globalThis.studio.state.candidates.A);
 
 /** Moves a slider as a hand does: values in between, an input event each. */
 async function slide(page, label, values, pause = 10) {
-  await page.getByLabel(label, { exact: true }).evaluate(async (range, { values, pause }) => {
-    for (const value of values) {
-      /** @type {HTMLInputElement} */ (range).value = String(value);
-      range.dispatchEvent(new Event("input", { bubbles: true }));
-      await new Promise((done) => setTimeout(done, pause));
-    }
-  }, { values, pause });
+  await page.getByLabel(label, { exact: true }).evaluate(
+    async (range, { values, pause }) => {
+      for (const value of values) {
+        /** @type {HTMLInputElement} */ (range).value = String(value);
+        range.dispatchEvent(new Event("input", { bubbles: true }));
+        await new Promise((done) => setTimeout(done, pause));
+      }
+    },
+    { values, pause },
+  );
 }
 
 async function finished(page, count) {
-  await page.waitForFunction((count) => {
-    const { queue } = globalThis.studio.state;
-    return queue.length >= count && queue.every(({ state }) => !["waiting", "running"].includes(state));
-  }, count, { timeout: 120000 });
+  await page.waitForFunction(
+    (count) => {
+      const { queue } = globalThis.studio.state;
+      return queue.length >= count && queue.every(({ state }) => !["waiting", "running"].includes(state));
+    },
+    count,
+    { timeout: 120000 },
+  );
 }
 
 test("an export is what the command line writes, byte for byte", async (t) => {
@@ -60,12 +67,16 @@ test("an export is what the command line writes, byte for byte", async (t) => {
   const same = await page.evaluate(async () => {
     const { state } = globalThis.studio;
     const key = Object.values(state.plans)[0].key;
-    const answer = await fetch(`/api/files/${state.current}/result?key=${encodeURIComponent(key)}&frame=0&level=0&x=0&y=0&w=456&h=304`);
+    const answer = await fetch(
+      `/api/files/${state.current}/result?key=${encodeURIComponent(key)}&frame=0&level=0&x=0&y=0&w=456&h=304`,
+    );
     return Array.from(new Uint8Array(await answer.arrayBuffer()));
   });
   const written = await open(t, [line], { folder: place });
   const stored = await written.page.evaluate(async () => {
-    const answer = await fetch(`/api/files/${globalThis.studio.state.current}/source?frame=0&level=0&x=0&y=0&w=456&h=304`);
+    const answer = await fetch(
+      `/api/files/${globalThis.studio.state.current}/source?frame=0&level=0&x=0&y=0&w=456&h=304`,
+    );
     return Array.from(new Uint8Array(await answer.arrayBuffer()));
   });
   assert.equal(same.length, 456 * 304 * 3);
@@ -110,14 +121,27 @@ test("of twenty fast moves only the last is computed to the end", async (t) => {
     };
   });
   const before = Object.keys(await state(page, "ready"));
-  await slide(page, "Strength", Array.from({ length: 20 }, (_, index) => 0.5 + index * 0.05), 15);
+  await slide(
+    page,
+    "Strength",
+    Array.from({ length: 20 }, (_, index) => 0.5 + index * 0.05),
+    15,
+  );
   await settled(page);
-  await page.waitForFunction(() => Object.keys(globalThis.studio.state.ready).some((name) => name.startsWith(`${globalThis.studio.key()}|`)), null, { timeout: 60000 });
+  await page.waitForFunction(
+    () => Object.keys(globalThis.studio.state.ready).some((name) => name.startsWith(`${globalThis.studio.key()}|`)),
+    null,
+    { timeout: 60000 },
+  );
   await page.waitForTimeout(1000);
   const ready = Object.keys(await state(page, "ready")).filter((name) => !before.includes(name));
   const key = await page.evaluate(() => globalThis.studio.key());
   assert.equal((await now(page)).strength, 1.45);
-  assert.deepEqual(ready.map((name) => name.split("|")[0]), [key], "only the last became complete");
+  assert.deepEqual(
+    ready.map((name) => name.split("|")[0]),
+    [key],
+    "only the last became complete",
+  );
   const posted = await page.evaluate(() => globalThis.posted);
   assert.ok(posted < 10, `${posted} of 20 were sent`);
 });
@@ -154,7 +178,9 @@ test("every parameter has help, a default and a field of its kind", async (t) =>
     await page.getByLabel("Method", { exact: true }).selectOption(method);
     await page.waitForFunction((method) => {
       const { parameters } = globalThis.studio.state.methods.find(({ name }) => name === method);
-      return parameters.every(({ flag, help }) => document.getElementById(`parameter-${flag}-help`)?.textContent.startsWith(help));
+      return parameters.every(({ flag, help }) =>
+        document.getElementById(`parameter-${flag}-help`)?.textContent.startsWith(help),
+      );
     }, method);
   }
 });
@@ -172,7 +198,10 @@ test("a queue goes on behind a broken file and names it", async (t) => {
   await page.getByRole("button", { name: "Export all 3" }).click();
   await finished(page, 3);
   const queue = await state(page, "queue");
-  assert.deepEqual(queue.map((entry) => entry.state), ["done", "failed", "done"]);
+  assert.deepEqual(
+    queue.map((entry) => entry.state),
+    ["done", "failed", "done"],
+  );
   assert.match(queue[1].error, /PNG/);
   assert.match(await page.locator(".queue .failed").innerText(), /broken\.png/);
   assert.equal(readdirSync(place).filter((name) => name.includes("broken")).length, 1, "no half file is left");

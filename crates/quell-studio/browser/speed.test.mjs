@@ -22,13 +22,16 @@ test("the picture is panned smoothly while results are computed", async (t) => {
     // What the page itself does for a frame: everything that runs when the screen asks for one.
     let own = 0;
     const ask = globalThis.requestAnimationFrame;
-    globalThis.requestAnimationFrame = (work) => ask((now) => {
-      const from = performance.now();
-      work(now);
-      own += performance.now() - from;
-    });
+    globalThis.requestAnimationFrame = (work) =>
+      ask((now) => {
+        const from = performance.now();
+        work(now);
+        own += performance.now() - from;
+      });
     const info = document.createElement("canvas").getContext("webgl2");
-    const renderer = info.getParameter(info.getExtension("WEBGL_debug_renderer_info")?.UNMASKED_RENDERER_WEBGL ?? info.RENDERER);
+    const renderer = info.getParameter(
+      info.getExtension("WEBGL_debug_renderer_info")?.UNMASKED_RENDERER_WEBGL ?? info.RENDERER,
+    );
     const begin = performance.now();
     const drawn = studio.drawings;
     let computing = 0;
@@ -42,10 +45,13 @@ test("the picture is panned smoothly while results are computed", async (t) => {
     const seconds = (performance.now() - begin) / 1000;
     return { pans: (studio.drawings - drawn) / seconds, computing: computing / frames, own: own / frames, renderer };
   });
-  t.diagnostic(`${measured.pans.toFixed(1)} pans a second, ${measured.own.toFixed(2)} ms of each in the page, computing in ${(100 * measured.computing).toFixed(0)} % of them, drawn by ${measured.renderer}`);
+  t.diagnostic(
+    `${measured.pans.toFixed(1)} pans a second, ${measured.own.toFixed(2)} ms of each in the page, computing in ${(100 * measured.computing).toFixed(0)} % of them, drawn by ${measured.renderer}`,
+  );
   assert.ok(measured.computing > 0.5, "it was computing meanwhile");
   assert.ok(measured.own < 5, `${measured.own} ms of a frame`);
-  if (!/swiftshader|llvmpipe/i.test(measured.renderer)) assert.ok(measured.pans >= 50, `${measured.pans} pans a second`);
+  if (!/swiftshader|llvmpipe/i.test(measured.renderer))
+    assert.ok(measured.pans >= 50, `${measured.pans} pans a second`);
 });
 
 test("a moved slider shows new pixels", async (t) => {
@@ -59,15 +65,20 @@ test("a moved slider shows new pixels", async (t) => {
   await settled(page);
   const times = [];
   for (const value of [0.8, 0.9, 1.1]) {
-    times.push(await page.getByLabel("Strength", { exact: true }).evaluate(async (range, value) => {
-      const from = performance.now();
-      range.value = String(value);
-      range.dispatchEvent(new Event("input", { bubbles: true }));
-      do await new Promise((done) => requestAnimationFrame(done)); while (!globalThis.studio.settled());
-      return performance.now() - from;
-    }, value));
+    times.push(
+      await page.getByLabel("Strength", { exact: true }).evaluate(async (range, value) => {
+        const from = performance.now();
+        range.value = String(value);
+        range.dispatchEvent(new Event("input", { bubbles: true }));
+        do await new Promise((done) => requestAnimationFrame(done));
+        while (!globalThis.studio.settled());
+        return performance.now() - from;
+      }, value),
+    );
   }
   const { width, height } = await page.locator("#stage").boundingBox();
-  t.diagnostic(`from the slider to ${Math.round(width)} x ${Math.round(height)} new pixels of bm3d fast: ${times.map((time) => Math.round(time)).join(", ")} ms`);
+  t.diagnostic(
+    `from the slider to ${Math.round(width)} x ${Math.round(height)} new pixels of bm3d fast: ${times.map((time) => Math.round(time)).join(", ")} ms`,
+  );
   assert.ok(Math.min(...times) < 10000);
 });

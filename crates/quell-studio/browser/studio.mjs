@@ -59,20 +59,29 @@ after(async () => (await browser)?.close());
 export function launch() {
   browser ??= chromium.launch({
     executablePath: process.env.CHROMIUM ?? "chromium",
-    args: ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--force-color-profile=srgb"],
+    args: [
+      "--no-sandbox",
+      "--use-gl=angle",
+      "--use-angle=swiftshader",
+      "--enable-unsafe-swiftshader",
+      "--force-color-profile=srgb",
+    ],
   });
   return browser;
 }
 
 /** A page of a server; errors in it fail the test that looks at `problems`. */
 export async function visit(url, options = {}) {
-  const context = await (await launch()).newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "dark", ...options });
+  const context = await (
+    await launch()
+  ).newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "dark", ...options });
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
     // A server that is gone, or refuses what a test asks wrongly, is said by the browser too.
-    if (message.type() === "error" && !/Failed to load resource|ERR_/.test(message.text())) problems.push(message.text());
+    if (message.type() === "error" && !/Failed to load resource|ERR_/.test(message.text()))
+      problems.push(message.text());
   });
   await page.goto(url);
   return { page, context, problems };
@@ -80,10 +89,14 @@ export async function visit(url, options = {}) {
 
 /** Waits until what is to be seen is the result of the present settings. */
 export async function settled(page) {
-  await page.waitForFunction(() => {
-    const { state, settled } = globalThis.studio ?? {};
-    return state?.connection === "there" && settled();
-  }, null, { timeout: 120000, polling: 50 });
+  await page.waitForFunction(
+    () => {
+      const { state, settled } = globalThis.studio ?? {};
+      return state?.connection === "there" && settled();
+    },
+    null,
+    { timeout: 120000, polling: 50 },
+  );
 }
 
 /** Studio, browser and page with these files, until the test is done. */
@@ -106,7 +119,11 @@ export async function pixels(page, clip) {
     const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
     const context = canvas.getContext("2d");
     context.drawImage(bitmap, 0, 0);
-    return { width: bitmap.width, height: bitmap.height, data: Array.from(context.getImageData(0, 0, bitmap.width, bitmap.height).data) };
+    return {
+      width: bitmap.width,
+      height: bitmap.height,
+      data: Array.from(context.getImageData(0, 0, bitmap.width, bitmap.height).data),
+    };
   }, png.toString("base64"));
 }
 

@@ -33,14 +33,23 @@ test("at 1:1 a pixel of the screen is a sample, above it is a square", async (t)
     const [px, py] = [200, 100];
     const clip = { x: bounds.x + place[0] + px * scale, y: bounds.y + place[1] + py * scale, width: 32, height: 32 };
     const screen = await pixels(page, clip);
-    const source = await page.evaluate(async ([x, y, what]) => {
-      const answer = await fetch(`/api/files/${globalThis.studio.state.current}/${what}&frame=0&level=0&x=${x}&y=${y}&w=32&h=32`);
-      return Array.from(new Uint8Array(await answer.arrayBuffer()));
-    }, [px, py, what]);
+    const source = await page.evaluate(
+      async ([x, y, what]) => {
+        const answer = await fetch(
+          `/api/files/${globalThis.studio.state.current}/${what}&frame=0&level=0&x=${x}&y=${y}&w=32&h=32`,
+        );
+        return Array.from(new Uint8Array(await answer.arrayBuffer()));
+      },
+      [px, py, what],
+    );
     for (let y = 0; y < 32; y += 1) {
       for (let x = 0; x < 32; x += 1) {
         const at = Math.floor(y / scale) * 32 + Math.floor(x / scale);
-        assert.deepEqual(screen.data.slice((y * 32 + x) * 4, (y * 32 + x) * 4 + 3), source.slice(at * 3, at * 3 + 3), `pixel ${x}, ${y} at ${scale}:1`);
+        assert.deepEqual(
+          screen.data.slice((y * 32 + x) * 4, (y * 32 + x) * 4 + 3),
+          source.slice(at * 3, at * 3 + 3),
+          `pixel ${x}, ${y} at ${scale}:1`,
+        );
       }
     }
   };
@@ -69,7 +78,11 @@ test("on a screen of twice the density 1:1 are the screen's own pixels", async (
   const size = await page.evaluate(() => {
     const canvas = /** @type {HTMLCanvasElement} */ (document.getElementById("picture"));
     const box = canvas.getBoundingClientRect();
-    return [canvas.width - Math.round(2 * box.width), canvas.height - Math.round(2 * box.height), globalThis.studio.camera.zoom];
+    return [
+      canvas.width - Math.round(2 * box.width),
+      canvas.height - Math.round(2 * box.height),
+      globalThis.studio.camera.zoom,
+    ];
   });
   assert.deepEqual(size, [0, 0, 1]);
 });
@@ -156,7 +169,10 @@ test("every mode shows its panes", async (t) => {
   assert.deepEqual(await go("4"), ["Original and A, difference × 4"]);
   assert.deepEqual(await go("5"), ["Removed by A, × 4"]);
   await page.keyboard.press("b");
-  assert.deepEqual((await go("6")).map((label) => label.replace(/\s+/g, " ")), ["A bm3d normal", "B bm3d normal"]);
+  assert.deepEqual(
+    (await go("6")).map((label) => label.replace(/\s+/g, " ")),
+    ["A bm3d normal", "B bm3d normal"],
+  );
   await page.keyboard.press("7");
   assert.equal(await page.locator("#choose-clean").isVisible(), true);
   await page.locator("#against").selectOption({ label: "harbour.png" });
@@ -175,7 +191,10 @@ test("16 bits and float are shown as they are", async (t) => {
   await page.keyboard.press("z");
   await page.evaluate(() => globalThis.studio.set({ probe: [17, 3] }));
   await settled(page);
-  await page.waitForFunction((text) => document.getElementById("probe").textContent.includes(text), `${(3 * 200 + 17) * 7 + 12345}`);
+  await page.waitForFunction(
+    (text) => document.getElementById("probe").textContent.includes(text),
+    `${(3 * 200 + 17) * 7 + 12345}`,
+  );
   await page.keyboard.press("PageDown");
   await settled(page);
   assert.match(await page.locator("#what").innerText(), /float/);
@@ -199,7 +218,10 @@ test("a clip is gone through frame by frame", async (t) => {
   assert.deepEqual(problems, []);
 });
 
-for (const [width, height] of [[1280, 720], [3840, 2160]]) {
+for (const [width, height] of [
+  [1280, 720],
+  [3840, 2160],
+]) {
   test(`nothing is cut off at ${width} x ${height}`, async (t) => {
     const { page } = await open(t, [sample("noisy.png")], { context: { viewport: { width, height } } });
     for (const panel of ["settings", "noise", "inspect", "export"]) {
@@ -207,8 +229,11 @@ for (const [width, height] of [[1280, 720], [3840, 2160]]) {
       await page.waitForTimeout(200);
       const outside = await page.evaluate(() => {
         const bad = [];
-        if (document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight) bad.push("the page scrolls");
-        for (const element of document.querySelectorAll("#toolbar *, #viewbar *, #tabs *, #status, .panel:not([hidden]) :is(input, select, button, pre, svg, canvas)")) {
+        if (document.documentElement.scrollWidth > innerWidth || document.documentElement.scrollHeight > innerHeight)
+          bad.push("the page scrolls");
+        for (const element of document.querySelectorAll(
+          "#toolbar *, #viewbar *, #tabs *, #status, .panel:not([hidden]) :is(input, select, button, pre, svg, canvas)",
+        )) {
           const box = element.getBoundingClientRect();
           if (box.width && (box.right > innerWidth + 0.5 || box.left < -0.5)) bad.push(element.outerHTML.slice(0, 80));
         }

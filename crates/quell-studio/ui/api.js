@@ -120,7 +120,8 @@ export async function samples(path, signal) {
   const kind = /** @type {Samples} */ (answer.headers.get("X-Quell-Samples"));
   const bytes = await answer.arrayBuffer();
   /** @type {Values} */
-  const data = kind === "u8" ? new Uint8Array(bytes) : kind === "u16" ? new Uint16Array(bytes) : new Float32Array(bytes);
+  const data =
+    kind === "u8" ? new Uint8Array(bytes) : kind === "u16" ? new Uint16Array(bytes) : new Float32Array(bytes);
   return {
     width: number("Width"),
     height: number("Height"),

@@ -1,7 +1,6 @@
 // Rectangles: what is covered by what there is, and what is missing.
 
 /** @typedef {import("./types.js").Area} Area */
-/** @typedef {import("./types.js").Piece} Piece */
 
 /** @param {Area} a @param {Area} b @returns {Area | null} */
 export function overlap(a, b) {

@@ -70,7 +70,8 @@ export function zoomAt(zoom, box, x, y, picture) {
 /** @param {number} direction 1 is closer @returns {number} the next step */
 export function nextStep(direction) {
   const here = camera.zoom;
-  const next = direction > 0 ? STEPS.find((step) => step > here * 1.001) : STEPS.findLast((step) => step < here * 0.999);
+  const next =
+    direction > 0 ? STEPS.find((step) => step > here * 1.001) : STEPS.findLast((step) => step < here * 0.999);
   return next ?? here;
 }
 

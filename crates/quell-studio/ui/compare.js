@@ -30,7 +30,14 @@ function result(candidate) {
   if (!state.current || !made) return null;
   const keys = [made.key, ...made.earlier].filter((key) => key !== undefined);
   if (!keys.length) return null;
-  return { file: state.current, frame: state.frame, key: keys[0], earlier: keys.slice(1), label: candidate, old: made.key === undefined };
+  return {
+    file: state.current,
+    frame: state.frame,
+    key: keys[0],
+    earlier: keys.slice(1),
+    label: candidate,
+    old: made.key === undefined,
+  };
 }
 
 /** The clean picture, if there is one of the same size. @returns {Layer | null} */
@@ -44,8 +51,13 @@ export function cleanLayer() {
 /** Files that may be the clean picture: others of the same size, or not opened yet. */
 export function cleanFiles() {
   const file = current();
-  return state.files.filter((other) => file && other.id !== file.id && !other.error
-    && (!other.width || (other.width === file.width && other.height === file.height)));
+  return state.files.filter(
+    (other) =>
+      file &&
+      other.id !== file.id &&
+      !other.error &&
+      (!other.width || (other.width === file.width && other.height === file.height)),
+  );
 }
 
 /** What the result is compared with. @returns {Layer | null} */
@@ -84,8 +96,15 @@ export function panes(width, height, gap) {
   const after = resultLayer();
   /** @param {Layer | null} layer @param {Partial<Pane>} [more] @returns {Pane} */
   const show = (layer, more = {}) => ({
-    box: stage, clip: stage, operation: "show", first: layer ?? original, second: null, label: (layer ?? original).label,
-    side: "left", candidate: null, ...more,
+    box: stage,
+    clip: stage,
+    operation: "show",
+    first: layer ?? original,
+    second: null,
+    label: (layer ?? original).label,
+    side: "left",
+    candidate: null,
+    ...more,
   });
   /** @param {"difference" | "removed" | "error"} operation @param {Layer} a @param {Layer} b @param {string} label @returns {Pane} */
   const pair = (operation, a, b, label) => ({ ...show(a), operation, second: b, label });
@@ -107,7 +126,10 @@ export function panes(width, height, gap) {
       const half = Math.floor((width - gap) / 2);
       const left = { ...stage, x1: half };
       const right = { ...stage, x0: half + gap, x1: half + gap + half };
-      return [show(before, { box: left, clip: left }), show(after, { box: right, clip: right, candidate: state.candidate })];
+      return [
+        show(before, { box: left, clip: left }),
+        show(after, { box: right, clip: right, candidate: state.candidate }),
+      ];
     }
     case "flicker":
       return [show(front() ?? original)];
@@ -138,6 +160,11 @@ function grid(stage, gap, show) {
     const y0 = Math.floor(index / columns) * (height + gap);
     const box = { x0, y0, x1: x0 + width, y1: y0 + height };
     const settings = state.candidates[candidate];
-    return show(result(candidate), { box, clip: box, label: `${candidate}  ${settings?.method} ${settings?.profile}`, candidate });
+    return show(result(candidate), {
+      box,
+      clip: box,
+      label: `${candidate}  ${settings?.method} ${settings?.profile}`,
+      candidate,
+    });
   });
 }

@@ -50,7 +50,11 @@ async function prepare(field) {
     place = null;
   }
   // Settings and token are for this machine only.
-  if (place?.protocol !== "http:" || !["127.0.0.1", "[::1]", "localhost"].includes(place.hostname) || place.hash.length < 2) {
+  if (
+    place?.protocol !== "http:" ||
+    !["127.0.0.1", "[::1]", "localhost"].includes(place.hostname) ||
+    place.hash.length < 2
+  ) {
     say("That is not an address of quell studio", "it begins with http://127.0.0.1 and has a # in it", true);
     return;
   }
@@ -73,8 +77,13 @@ async function prepare(field) {
 /** @param {any} told */
 function take(told) {
   set({
-    version: told.version, methods: told.methods, devices: told.devices, memory: told.memory, folder: told.folder,
-    uploadLimit: told.upload_limit, queue: told.queue ?? [],
+    version: told.version,
+    methods: told.methods,
+    devices: told.devices,
+    memory: told.memory,
+    folder: told.folder,
+    uploadLimit: told.upload_limit,
+    queue: told.queue ?? [],
   });
 }
 
@@ -101,17 +110,24 @@ async function connect() {
 
 function hear() {
   events?.close();
-  events = listen({
-    progress: ({ key, done, seconds_left }) => set({ progress: { ...state.progress, [key]: { done, left: seconds_left ?? null } } }),
-    ready: ({ key, file, frame }) => {
-      const name = `${key}|${file}|${frame}`;
-      set({ ready: { ...state.ready, [name]: (state.ready[name] ?? 0) + 1 }, progress: { ...state.progress, [key]: { done: 1, left: null } } });
+  events = listen(
+    {
+      progress: ({ key, done, seconds_left }) =>
+        set({ progress: { ...state.progress, [key]: { done, left: seconds_left ?? null } } }),
+      ready: ({ key, file, frame }) => {
+        const name = `${key}|${file}|${frame}`;
+        set({
+          ready: { ...state.ready, [name]: (state.ready[name] ?? 0) + 1 },
+          progress: { ...state.progress, [key]: { done: 1, left: null } },
+        });
+      },
+      failed: ({ error, hint }) => say(error, hint, true),
+      queue: (queue) => set({ queue }),
+      note: ({ text }) => say(text),
+      memory: (memory) => set({ memory }),
     },
-    failed: ({ error, hint }) => say(error, hint, true),
-    queue: (queue) => set({ queue }),
-    note: ({ text }) => say(text),
-    memory: (memory) => set({ memory }),
-  }, () => lost("gone"));
+    () => lost("gone"),
+  );
 }
 
 /** @param {"gone" | "stranger"} problem */
@@ -130,7 +146,9 @@ function again() {
     try {
       await connect();
     } catch (error) {
-      set({ connection: error instanceof Refused && (error.status === 401 || error.status === 403) ? "stranger" : "gone" });
+      set({
+        connection: error instanceof Refused && (error.status === 401 || error.status === 403) ? "stranger" : "gone",
+      });
       wait = Math.min(wait * 1.5, 3000);
       again();
     }
@@ -143,7 +161,8 @@ export async function start() {
   const kept = sessionStorage.getItem(KEPT);
   if (kept) keep(() => kept);
   watch(["candidates", "candidate"], () => {
-    if (state.candidates[state.candidate]) sessionStorage.setItem(KEPT, JSON.stringify({ candidates: state.candidates, candidate: state.candidate }));
+    if (state.candidates[state.candidate])
+      sessionStorage.setItem(KEPT, JSON.stringify({ candidates: state.candidates, candidate: state.candidate }));
   });
   // A link with another token, opened in this very window, only changes what stands behind the #.
   addEventListener("hashchange", () => {
@@ -154,10 +173,12 @@ export async function start() {
   watch(["connection"], () => {
     const box = byId("lost");
     box.hidden = state.connection === "there" || state.connection === "starting";
-    byId("lost-title").textContent = state.connection === "stranger" ? "quell studio does not know this window" : "quell studio does not answer";
-    byId("lost-text").textContent = state.connection === "stranger"
-      ? "It was started again, or the address was not complete. Open the address that it prints, with all that stands behind the #. To take your settings along, paste it here first."
-      : "Was it stopped? This page tries again by itself. If quell studio was started anew, open the address that it prints. To take your settings along, paste it here first.";
+    byId("lost-title").textContent =
+      state.connection === "stranger" ? "quell studio does not know this window" : "quell studio does not answer";
+    byId("lost-text").textContent =
+      state.connection === "stranger"
+        ? "It was started again, or the address was not complete. Open the address that it prints, with all that stands behind the #. To take your settings along, paste it here first."
+        : "Was it stopped? This page tries again by itself. If quell studio was started anew, open the address that it prints. To take your settings along, paste it here first.";
   });
   byId("lost-form").addEventListener("submit", (event) => {
     event.preventDefault();

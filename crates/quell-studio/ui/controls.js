@@ -20,7 +20,17 @@ export function slider({ name, help, min, max, step, standard, change }) {
   const id = `row-${(count += 1)}`;
   const range = el("input", { type: "range", id, min, max, step, title: help, "aria-describedby": `${id}-help` });
   const number = el("input", { type: "number", min, max, step, "aria-label": `${name}, number`, class: "number" });
-  const reset = el("button", { type: "button", class: "plain", "aria-label": `Reset ${name}`, title: `Reset to ${standard}`, onclick: () => change(null) }, icon("reset"));
+  const reset = el(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      "aria-label": `Reset ${name}`,
+      title: `Reset to ${standard}`,
+      onclick: () => change(null),
+    },
+    icon("reset"),
+  );
   const take = (/** @type {string} */ text) => {
     const value = Number(text);
     if (text.trim() === "" || !Number.isFinite(value)) return;
@@ -29,8 +39,15 @@ export function slider({ name, help, min, max, step, standard, change }) {
   range.addEventListener("input", () => take(range.value));
   number.addEventListener("change", () => take(number.value));
   range.addEventListener("dblclick", () => change(null));
-  const row = el("div", { class: "row slider" },
-    el("label", { for: id, title: help }, name), range, number, reset, el("span", { id: `${id}-help`, class: "unseen" }, help));
+  const row = el(
+    "div",
+    { class: "row slider" },
+    el("label", { for: id, title: help }, name),
+    range,
+    number,
+    reset,
+    el("span", { id: `${id}-help`, class: "unseen" }, help),
+  );
   return {
     row,
     /** @param {number | null} value */
@@ -65,7 +82,9 @@ export function choice(name, help, change) {
     show(options, value) {
       const text = JSON.stringify(options);
       if (text !== shown) {
-        select.replaceChildren(...options.map((option) => el("option", { value: option.value, disabled: option.disabled }, option.text)));
+        select.replaceChildren(
+          ...options.map((option) => el("option", { value: option.value, disabled: option.disabled }, option.text)),
+        );
         shown = text;
       }
       select.value = value;
@@ -89,10 +108,23 @@ export function section(title, ...children) {
  * @param {(value: T) => void} change
  */
 export function segments(place, options, change) {
-  const buttons = options.map((option) => el("button", {
-    type: "button", role: "radio", "aria-checked": "false", tabindex: "-1", title: option.title, "data-value": option.value,
-    "aria-label": option.text ? null : option.title, onclick: () => change(option.value),
-  }, option.icon, option.text));
+  const buttons = options.map((option) =>
+    el(
+      "button",
+      {
+        type: "button",
+        role: "radio",
+        "aria-checked": "false",
+        tabindex: "-1",
+        title: option.title,
+        "data-value": option.value,
+        "aria-label": option.text ? null : option.title,
+        onclick: () => change(option.value),
+      },
+      option.icon,
+      option.text,
+    ),
+  );
   place.replaceChildren(...buttons);
   place.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];

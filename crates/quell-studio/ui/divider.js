@@ -35,8 +35,15 @@ export function start() {
   handle.addEventListener("keydown", (event) => {
     const step = event.shiftKey ? 0.1 : 0.01;
     const to = {
-      ArrowLeft: state.divider - step, ArrowDown: state.divider - step, ArrowRight: state.divider + step, ArrowUp: state.divider + step,
-      PageDown: state.divider - 0.1, PageUp: state.divider + 0.1, Home: 0, End: 1, Enter: 0.5,
+      ArrowLeft: state.divider - step,
+      ArrowDown: state.divider - step,
+      ArrowRight: state.divider + step,
+      ArrowUp: state.divider + step,
+      PageDown: state.divider - 0.1,
+      PageUp: state.divider + 0.1,
+      Home: 0,
+      End: 1,
+      Enter: 0.5,
     }[event.key];
     if (to === undefined) return;
     moveDivider(to);

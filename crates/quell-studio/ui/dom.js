@@ -51,7 +51,13 @@ export function byId(id) {
 export function short(value) {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
-  return size >= 1000 ? value.toFixed(0) : size >= 100 ? value.toFixed(1) : size >= 1 ? value.toFixed(2) : value.toFixed(3);
+  return size >= 1000
+    ? value.toFixed(0)
+    : size >= 100
+      ? value.toFixed(1)
+      : size >= 1
+        ? value.toFixed(2)
+        : value.toFixed(3);
 }
 
 /** @param {number} seconds */

@@ -11,7 +11,11 @@ import { state, set, watch } from "./state.js";
 /** @param {Picture} file puts what the server says of a file in its place */
 function put(file) {
   const there = state.files.some((other) => other.id === file.id);
-  set({ files: there ? state.files.map((other) => (other.id === file.id ? { ...other, ...file } : other)) : [...state.files, file] });
+  set({
+    files: there
+      ? state.files.map((other) => (other.id === file.id ? { ...other, ...file } : other))
+      : [...state.files, file],
+  });
 }
 
 /** Shows a file; it is opened first. @param {string} id */
@@ -65,7 +69,11 @@ async function close(id) {
 export async function take(files) {
   for (const file of files) {
     if (state.uploadLimit && file.size > state.uploadLimit) {
-      say(`${file.name} is larger than ${size(state.uploadLimit)}`, "name it on the command line: quell studio FILE", true);
+      say(
+        `${file.name} is larger than ${size(state.uploadLimit)}`,
+        "name it on the command line: quell studio FILE",
+        true,
+      );
       continue;
     }
     say(`Opening ${file.name}`);
@@ -88,14 +96,17 @@ const seen = new IntersectionObserver((entries) => {
     if (!isIntersecting) continue;
     seen.unobserve(target);
     const picture = /** @type {HTMLImageElement} */ (target);
-    previews = previews.then(() => new Promise((done) => {
-      picture.onload = () => {
-        picture.classList.remove("none");
-        done();
-      };
-      picture.onerror = () => done();
-      picture.src = `/api/files/${picture.dataset.id}/thumb`;
-    }));
+    previews = previews.then(
+      () =>
+        new Promise((done) => {
+          picture.onload = () => {
+            picture.classList.remove("none");
+            done();
+          };
+          picture.onerror = () => done();
+          picture.src = `/api/files/${picture.dataset.id}/thumb`;
+        }),
+    );
   }
 });
 
@@ -103,14 +114,38 @@ const seen = new IntersectionObserver((entries) => {
 function thumbnail(file) {
   const picture = el("img", { alt: "", decoding: "async", class: "none", "data-id": file.id });
   if (!file.error) seen.observe(picture);
-  const mark = el("input", { type: "checkbox", "aria-label": `Mark ${file.name} for export`, title: "Mark for export", onchange: () => {
-    set({ marked: mark.checked ? [...state.marked, file.id] : state.marked.filter((other) => other !== file.id) });
-  } });
+  const mark = el("input", {
+    type: "checkbox",
+    "aria-label": `Mark ${file.name} for export`,
+    title: "Mark for export",
+    onchange: () => {
+      set({ marked: mark.checked ? [...state.marked, file.id] : state.marked.filter((other) => other !== file.id) });
+    },
+  });
   const note = el("span", { class: "kind" });
-  const choose = el("button", { type: "button", class: "thumb", title: file.path ?? file.name, onclick: () => show(file.id) },
-    el("span", { class: "image" }, picture, note), el("span", { class: "name" }, file.name));
-  const row = el("li", { "data-file": file.id }, choose, mark,
-    el("button", { type: "button", class: "plain close", "aria-label": `Close ${file.name}`, title: "Close", onclick: () => close(file.id) }, icon("close")));
+  const choose = el(
+    "button",
+    { type: "button", class: "thumb", title: file.path ?? file.name, onclick: () => show(file.id) },
+    el("span", { class: "image" }, picture, note),
+    el("span", { class: "name" }, file.name),
+  );
+  const row = el(
+    "li",
+    { "data-file": file.id },
+    choose,
+    mark,
+    el(
+      "button",
+      {
+        type: "button",
+        class: "plain close",
+        "aria-label": `Close ${file.name}`,
+        title: "Close",
+        onclick: () => close(file.id),
+      },
+      icon("close"),
+    ),
+  );
   return {
     row,
     /** @param {Picture} now */
@@ -118,7 +153,13 @@ function thumbnail(file) {
       row.classList.toggle("current", now.id === state.current);
       choose.setAttribute("aria-current", String(now.id === state.current));
       row.classList.toggle("broken", Boolean(now.error));
-      note.textContent = now.error ? "cannot be read" : now.kind === "clip" ? "clip" : now.frames > 1 ? `${now.frames} pages` : "";
+      note.textContent = now.error
+        ? "cannot be read"
+        : now.kind === "clip"
+          ? "clip"
+          : now.frames > 1
+            ? `${now.frames} pages`
+            : "";
       note.hidden = !note.textContent;
       choose.title = now.error ?? now.path ?? now.name;
       mark.checked = state.marked.includes(now.id);

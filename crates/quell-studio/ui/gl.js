@@ -88,10 +88,14 @@ const OPERATIONS = { show: 0, difference: 1, removed: 2, error: 3 };
 
 /** @param {HTMLCanvasElement} canvas */
 export function painter(canvas) {
-  const context = canvas.getContext("webgl2", { alpha: false, antialias: false, depth: false, powerPreference: "high-performance" });
+  const context = canvas.getContext("webgl2", {
+    alpha: false,
+    antialias: false,
+    depth: false,
+    powerPreference: "high-performance",
+  });
   if (!context) throw new Error("this browser has no WebGL2, which quell studio needs to show samples as they are");
   const gl = context;
-  const most = gl.getParameter(gl.MAX_TEXTURE_SIZE);
   /** @typedef {{program: WebGLProgram, at: Record<string, WebGLUniformLocation | null>}} Program */
   /** @type {Map<string, Program>} */
   const programs = new Map();
@@ -105,7 +109,8 @@ export function painter(canvas) {
     if (!made) throw new Error("WebGL2 was lost");
     gl.shaderSource(made, source);
     gl.compileShader(made);
-    if (!gl.getShaderParameter(made, gl.COMPILE_STATUS) && !gl.isContextLost()) throw new Error(gl.getShaderInfoLog(made) ?? "shader");
+    if (!gl.getShaderParameter(made, gl.COMPILE_STATUS) && !gl.isContextLost())
+      throw new Error(gl.getShaderInfoLog(made) ?? "shader");
     return made;
   }
 
@@ -120,7 +125,19 @@ export function painter(canvas) {
     gl.useProgram(program);
     /** @type {Program["at"]} */
     const at = {};
-    for (const name of ["box", "size", "first", "second", "firstPlace", "secondPlace", "firstScale", "secondScale", "gain", "light", "bend"]) {
+    for (const name of [
+      "box",
+      "size",
+      "first",
+      "second",
+      "firstPlace",
+      "secondPlace",
+      "firstScale",
+      "secondScale",
+      "gain",
+      "light",
+      "bend",
+    ]) {
       at[name] = gl.getUniformLocation(program, name);
     }
     gl.uniform1i(at.first, 0);
@@ -166,8 +183,12 @@ export function painter(canvas) {
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, made);
     gl.texImage2D(gl.TEXTURE_2D, 0, inside, width, height, 0, format, type, data);
-    for (const [name, value] of [[gl.TEXTURE_MIN_FILTER, gl.NEAREST], [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
-      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) {
+    for (const [name, value] of [
+      [gl.TEXTURE_MIN_FILTER, gl.NEAREST],
+      [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
+      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE],
+      [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE],
+    ]) {
       gl.texParameteri(gl.TEXTURE_2D, name, value);
     }
     return made;
@@ -197,7 +218,12 @@ export function painter(canvas) {
   function bind(at, piece, name, corner, zoom) {
     gl.activeTexture(name === "first" ? gl.TEXTURE0 : gl.TEXTURE1);
     gl.bindTexture(gl.TEXTURE_2D, piece.texture);
-    gl.uniform3f(at[`${name}Place`], corner[0] + piece.area.x0 * zoom, corner[1] + piece.area.y0 * zoom, zoom * 2 ** piece.level);
+    gl.uniform3f(
+      at[`${name}Place`],
+      corner[0] + piece.area.x0 * zoom,
+      corner[1] + piece.area.y0 * zoom,
+      zoom * 2 ** piece.level,
+    );
     // Textures of bytes are fetched as 0 to 1, the others as they are stored.
     gl.uniform1f(at[`${name}Scale`], (piece.samples === "u8" ? 255 : 1) / piece.white);
   }
@@ -212,9 +238,6 @@ export function painter(canvas) {
   });
 
   return {
-    /** The longest side of a texture. */
-    most,
-
     /** @param {() => void} listener textures are gone and are to be sent again */
     onBack(listener) {
       whenBack.push(listener);
@@ -252,8 +275,13 @@ export function painter(canvas) {
       bind(at, first, "first", corner, zoom);
       if (second) bind(at, second, "second", corner, zoom);
       // Edges between pieces are rounded alike, so that no gap is left between two.
-      gl.uniform4f(at.box, Math.round(corner[0] + area.x0 * zoom), Math.round(corner[1] + area.y0 * zoom),
-        Math.round(corner[0] + area.x1 * zoom), Math.round(corner[1] + area.y1 * zoom));
+      gl.uniform4f(
+        at.box,
+        Math.round(corner[0] + area.x0 * zoom),
+        Math.round(corner[1] + area.y0 * zoom),
+        Math.round(corner[0] + area.x1 * zoom),
+        Math.round(corner[1] + area.y1 * zoom),
+      );
       gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     },
 

@@ -18,5 +18,9 @@ const PATHS = {
 
 /** @param {keyof typeof PATHS} name */
 export function icon(name) {
-  return svg("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "icon" }, svg("path", { d: PATHS[name] }));
+  return svg(
+    "svg",
+    { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true", class: "icon" },
+    svg("path", { d: PATHS[name] }),
+  );
 }

@@ -29,49 +29,80 @@ function arrow(event, dx, dy) {
 
 /** @type {{title: string, keys: Key[]}[]} */
 const TABLE = [
-  { title: "Look", keys: [
-    { keys: ["Space"], text: "Tap: change between before and after. Hold: see before", does: () => {} },
-    ...MODES.map(({ mode, name }, index) => ({ keys: [String(index + 1)], text: name, does: () => set({ mode, flipped: false }) })),
-    { keys: ["["], text: "Divider to the left", does: () => moveDivider(state.divider - 0.01) },
-    { keys: ["]"], text: "Divider to the right", does: () => moveDivider(state.divider + 0.01) },
-    { keys: ["{"], text: "", does: () => moveDivider(state.divider - 0.1) },
-    { keys: ["}"], text: "", does: () => moveDivider(state.divider + 0.1) },
-    { keys: ["\\"], text: "Divider to the middle", does: () => moveDivider(0.5) },
-    { keys: ["m"], text: "Differences: times more", does: () => set({ gain: Math.min(32, state.gain * 2) }) },
-    { keys: ["l"], text: "Differences: times less", does: () => set({ gain: Math.max(1, state.gain / 2) }) },
-  ] },
-  { title: "Move", keys: [
-    { keys: ["ArrowLeft"], text: "Pan (Shift: far; Ctrl, or with a tool: the probe)", does: (event) => arrow(event, -1, 0) },
-    { keys: ["ArrowRight"], text: "", does: (event) => arrow(event, 1, 0) },
-    { keys: ["ArrowUp"], text: "", does: (event) => arrow(event, 0, -1) },
-    { keys: ["ArrowDown"], text: "", does: (event) => arrow(event, 0, 1) },
-    { keys: ["+", "="], text: "Zoom in", does: () => zoomStep(1) },
-    { keys: ["-"], text: "Zoom out", does: () => zoomStep(-1) },
-    { keys: ["z"], text: "1:1", does: () => zoomTo(1) },
-    { keys: ["f"], text: "Fit", does: () => zoomFit() },
-    { keys: ["PageUp"], text: "File before", does: () => step(-1) },
-    { keys: ["PageDown"], text: "Next file", does: () => step(1) },
-    { keys: [","], text: "Frame before", does: () => stepFrame(-1) },
-    { keys: ["."], text: "Next frame", does: () => stepFrame(1) },
-  ] },
-  { title: "Tools", keys: [
-    { keys: ["v"], text: "Pan and zoom", does: () => set({ tool: "move" }) },
-    { keys: ["n"], text: "Measure noise in a rectangle", does: () => set({ tool: "noise" }) },
-    { keys: ["g"], text: "Group of patches, or isoline, at a pixel", does: () => set({ tool: "group" }) },
-    { keys: ["Enter"], text: "Use the tool at the probe; begin or end a rectangle", does: () => useCross() },
-    { keys: ["Escape"], text: "Give up: rectangle, tool, group", does: escape },
-  ] },
-  { title: "Settings", keys: [
-    ...CANDIDATES.map((letter) => ({ keys: [letter.toLowerCase()], text: `Candidate ${letter}`, does: () => choose(letter) })),
-    { keys: ["Ctrl+z"], text: "Undo", does: () => undo() },
-    { keys: ["Ctrl+y", "Ctrl+Shift+z"], text: "Redo", does: () => redo() },
-    ...PANELS.map(({ name, title, key }) => ({ keys: [key], text: `Panel: ${title}`, does: () => openPanel(name, true) })),
-  ] },
-  { title: "Window", keys: [
-    { keys: ["o"], text: "Open files", does: () => byId("open").click() },
-    { keys: ["t"], text: "Dark or light", does: () => toggleTheme() },
-    { keys: ["?"], text: "This list", does: () => showKeys() },
-  ] },
+  {
+    title: "Look",
+    keys: [
+      { keys: ["Space"], text: "Tap: change between before and after. Hold: see before", does: () => {} },
+      ...MODES.map(({ mode, name }, index) => ({
+        keys: [String(index + 1)],
+        text: name,
+        does: () => set({ mode, flipped: false }),
+      })),
+      { keys: ["["], text: "Divider to the left", does: () => moveDivider(state.divider - 0.01) },
+      { keys: ["]"], text: "Divider to the right", does: () => moveDivider(state.divider + 0.01) },
+      { keys: ["{"], text: "", does: () => moveDivider(state.divider - 0.1) },
+      { keys: ["}"], text: "", does: () => moveDivider(state.divider + 0.1) },
+      { keys: ["\\"], text: "Divider to the middle", does: () => moveDivider(0.5) },
+      { keys: ["m"], text: "Differences: times more", does: () => set({ gain: Math.min(32, state.gain * 2) }) },
+      { keys: ["l"], text: "Differences: times less", does: () => set({ gain: Math.max(1, state.gain / 2) }) },
+    ],
+  },
+  {
+    title: "Move",
+    keys: [
+      {
+        keys: ["ArrowLeft"],
+        text: "Pan (Shift: far; Ctrl, or with a tool: the probe)",
+        does: (event) => arrow(event, -1, 0),
+      },
+      { keys: ["ArrowRight"], text: "", does: (event) => arrow(event, 1, 0) },
+      { keys: ["ArrowUp"], text: "", does: (event) => arrow(event, 0, -1) },
+      { keys: ["ArrowDown"], text: "", does: (event) => arrow(event, 0, 1) },
+      { keys: ["+", "="], text: "Zoom in", does: () => zoomStep(1) },
+      { keys: ["-"], text: "Zoom out", does: () => zoomStep(-1) },
+      { keys: ["z"], text: "1:1", does: () => zoomTo(1) },
+      { keys: ["f"], text: "Fit", does: () => zoomFit() },
+      { keys: ["PageUp"], text: "File before", does: () => step(-1) },
+      { keys: ["PageDown"], text: "Next file", does: () => step(1) },
+      { keys: [","], text: "Frame before", does: () => stepFrame(-1) },
+      { keys: ["."], text: "Next frame", does: () => stepFrame(1) },
+    ],
+  },
+  {
+    title: "Tools",
+    keys: [
+      { keys: ["v"], text: "Pan and zoom", does: () => set({ tool: "move" }) },
+      { keys: ["n"], text: "Measure noise in a rectangle", does: () => set({ tool: "noise" }) },
+      { keys: ["g"], text: "Group of patches, or isoline, at a pixel", does: () => set({ tool: "group" }) },
+      { keys: ["Enter"], text: "Use the tool at the probe; begin or end a rectangle", does: () => useCross() },
+      { keys: ["Escape"], text: "Give up: rectangle, tool, group", does: escape },
+    ],
+  },
+  {
+    title: "Settings",
+    keys: [
+      ...CANDIDATES.map((letter) => ({
+        keys: [letter.toLowerCase()],
+        text: `Candidate ${letter}`,
+        does: () => choose(letter),
+      })),
+      { keys: ["Ctrl+z"], text: "Undo", does: () => undo() },
+      { keys: ["Ctrl+y", "Ctrl+Shift+z"], text: "Redo", does: () => redo() },
+      ...PANELS.map(({ name, title, key }) => ({
+        keys: [key],
+        text: `Panel: ${title}`,
+        does: () => openPanel(name, true),
+      })),
+    ],
+  },
+  {
+    title: "Window",
+    keys: [
+      { keys: ["o"], text: "Open files", does: () => byId("open").click() },
+      { keys: ["t"], text: "Dark or light", does: () => toggleTheme() },
+      { keys: ["?"], text: "This list", does: () => showKeys() },
+    ],
+  },
 ];
 
 function escape() {
@@ -80,17 +111,48 @@ function escape() {
   else set({ picked: null, region: null });
 }
 
-const WORDS = /** @type {Record<string, string>} */ ({ ArrowLeft: "Arrows", PageUp: "Page up", PageDown: "Page down", Escape: "Esc" });
+const WORDS = /** @type {Record<string, string>} */ ({
+  ArrowLeft: "Arrows",
+  PageUp: "Page up",
+  PageDown: "Page down",
+  Escape: "Esc",
+});
 
 export function showKeys() {
   const dialog = /** @type {HTMLDialogElement} */ (byId("keys"));
   dialog.replaceChildren(
-    el("header", {}, el("h2", { id: "keys-title" }, "Keyboard"), el("button", { type: "button", onclick: () => dialog.close() }, "Close")),
-    el("div", { class: "columns" }, ...TABLE.map(({ title, keys }) => el("section", {}, el("h3", {}, title),
-      el("dl", {}, ...keys.filter((key) => key.text).flatMap((key) => [
-        el("dt", {}, ...key.keys.slice(0, 1).map((name) => el("kbd", {}, WORDS[name] ?? name))), el("dd", {}, key.text),
-      ]))))),
-    el("p", { class: "dim" }, "A candidate that is not there begins as a copy. Shift moves further. The wheel zooms by whole steps, dragging pans, a double click goes to 1:1 and back. A slider goes to its default by a double click."),
+    el(
+      "header",
+      {},
+      el("h2", { id: "keys-title" }, "Keyboard"),
+      el("button", { type: "button", onclick: () => dialog.close() }, "Close"),
+    ),
+    el(
+      "div",
+      { class: "columns" },
+      ...TABLE.map(({ title, keys }) =>
+        el(
+          "section",
+          {},
+          el("h3", {}, title),
+          el(
+            "dl",
+            {},
+            ...keys
+              .filter((key) => key.text)
+              .flatMap((key) => [
+                el("dt", {}, ...key.keys.slice(0, 1).map((name) => el("kbd", {}, WORDS[name] ?? name))),
+                el("dd", {}, key.text),
+              ]),
+          ),
+        ),
+      ),
+    ),
+    el(
+      "p",
+      { class: "dim" },
+      "A candidate that is not there begins as a copy. Shift moves further. The wheel zooms by whole steps, dragging pans, a double click goes to 1:1 and back. A slider goes to its default by a double click.",
+    ),
   );
   dialog.showModal();
 }
@@ -114,11 +176,25 @@ function taken(event) {
   if (target.closest("dialog")) return true;
   const undoes = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
   if (target instanceof HTMLInputElement && ["range", "checkbox"].includes(target.type)) {
-    return !undoes && (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End" || event.key.startsWith("Page")
-      || (event.key === " " && target.type === "checkbox"));
+    return (
+      !undoes &&
+      (event.key.startsWith("Arrow") ||
+        event.key === "Home" ||
+        event.key === "End" ||
+        event.key.startsWith("Page") ||
+        (event.key === " " && target.type === "checkbox"))
+    );
   }
-  if (target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
-  return (target instanceof HTMLButtonElement || target.tagName === "SUMMARY") && (event.key === " " || event.key === "Enter");
+  if (
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement ||
+    target instanceof HTMLSelectElement
+  )
+    return true;
+  return (
+    (target instanceof HTMLButtonElement || target.tagName === "SUMMARY") &&
+    (event.key === " " || event.key === "Enter")
+  );
 }
 
 export function start() {

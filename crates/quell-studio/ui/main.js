@@ -39,7 +39,8 @@ try {
 // Who clicks with a pointer wants the keys to go to the picture afterwards: space is to flicker, not to click again.
 addEventListener("click", (event) => {
   const target = /** @type {Element} */ (event.target);
-  if (event.detail > 0 && target.closest("#toolbar button, #viewbar button, .segments button, .thumb")) stage.canvas.focus({ preventScroll: true });
+  if (event.detail > 0 && target.closest("#toolbar button, #viewbar button, .segments button, .thumb"))
+    stage.canvas.focus({ preventScroll: true });
 });
 
 watch(["files", "current"], () => {
@@ -48,21 +49,38 @@ watch(["files", "current"], () => {
 });
 
 // For the tests, and for the curious at the console.
-Object.assign(globalThis, { studio: {
-  state, set, edit, camera, plan, pan: pointer.panBy,
-  /** Looks at a pixel. @param {number} x @param {number} y @param {number} zoom */
-  look(x, y, zoom) {
-    Object.assign(camera, { x, y, zoom, fitted: false });
-    stage.rearrange();
+Object.assign(globalThis, {
+  studio: {
+    state,
+    set,
+    edit,
+    camera,
+    plan,
+    pan: pointer.panBy,
+    /** Looks at a pixel. @param {number} x @param {number} y @param {number} zoom */
+    look(x, y, zoom) {
+      Object.assign(camera, { x, y, zoom, fitted: false });
+      stage.rearrange();
+    },
+    key: () => plan()?.key,
+    corner: () => origin(stage.panes[0].box),
+    /** Whether what is seen is the result of the settings that are meant. */
+    settled() {
+      const file = current();
+      return (
+        file !== null &&
+        stage.drawn() &&
+        !state.computing &&
+        stage.panes.length > 0 &&
+        needed().every(
+          (candidate) => plan(file.id, candidate)?.settings === JSON.stringify(state.candidates[candidate]),
+        ) &&
+        !stage.tiles.waiting() &&
+        stage.tiles.jobs.length === 0
+      );
+    },
+    get drawings() {
+      return stage.drawings;
+    },
   },
-  key: () => plan()?.key,
-  corner: () => origin(stage.panes[0].box),
-  /** Whether what is seen is the result of the settings that are meant. */
-  settled() {
-    const file = current();
-    return file !== null && stage.drawn() && !state.computing && stage.panes.length > 0
-      && needed().every((candidate) => plan(file.id, candidate)?.settings === JSON.stringify(state.candidates[candidate]))
-      && !stage.tiles.waiting() && stage.tiles.jobs.length === 0;
-  },
-  get drawings() { return stage.drawings; },
-} });
+});

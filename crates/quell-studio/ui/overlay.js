@@ -59,7 +59,10 @@ export function drawOverlay(canvas, panes, file) {
     const outline = (r, colour, width, dash = []) => {
       const x = ox + r[0] * camera.zoom;
       const y = oy + r[1] * camera.zoom;
-      for (const [line, style] of /** @type {[number, string][]} */ ([[width + 2, "#000a"], [width, colour]])) {
+      for (const [line, style] of /** @type {[number, string][]} */ ([
+        [width + 2, "#000a"],
+        [width, colour],
+      ])) {
         context.lineWidth = line * ratio;
         context.strokeStyle = style;
         context.setLineDash(style === colour ? dash.map((n) => n * ratio) : []);
@@ -71,7 +74,12 @@ export function drawOverlay(canvas, panes, file) {
     if (group) {
       const [rx, ry] = group.reference;
       const reach = (group.search - 1) / 2;
-      outline([rx - reach, ry - reach, group.search - 1 + group.patch, group.search - 1 + group.patch], "#fff9", 1, [2, 4]);
+      outline(
+        [rx - reach, ry - reach, group.search - 1 + group.patch, group.search - 1 + group.patch],
+        "#fff9",
+        1,
+        [2, 4],
+      );
       const share = distanceShare(group);
       for (const match of [...group.matches].reverse()) {
         outline([match.x, match.y, group.patch, group.patch], near(share(match.distance)), 1.5);
@@ -80,7 +88,8 @@ export function drawOverlay(canvas, panes, file) {
     }
     const isoline = found.isoline;
     if (isoline) {
-      for (const [x, y] of isoline.points) outline([x + 0.25, y + 0.25, 0.5, 0.5], near(0), Math.min(3, camera.zoom / 3));
+      for (const [x, y] of isoline.points)
+        outline([x + 0.25, y + 0.25, 0.5, 0.5], near(0), Math.min(3, camera.zoom / 3));
       if (state.picked) outline([...state.picked, 1, 1], "#fff", 1.5);
     }
     if (cross.shown && state.probe) {
@@ -89,12 +98,20 @@ export function drawOverlay(canvas, panes, file) {
       const x = ox + (px + 0.5) * camera.zoom;
       const y = oy + (py + 0.5) * camera.zoom;
       const inside = camera.zoom / 2 + 4 * ratio;
-      for (const [line, style] of /** @type {[number, string][]} */ ([[3, "#000a"], [1, "#fff"]])) {
+      for (const [line, style] of /** @type {[number, string][]} */ ([
+        [3, "#000a"],
+        [1, "#fff"],
+      ])) {
         context.lineWidth = line * ratio;
         context.strokeStyle = style;
         context.setLineDash([]);
         context.beginPath();
-        for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+        for (const [dx, dy] of [
+          [1, 0],
+          [-1, 0],
+          [0, 1],
+          [0, -1],
+        ]) {
           context.moveTo(x + dx * inside, y + dy * inside);
           context.lineTo(x + dx * (inside + 12 * ratio), y + dy * (inside + 12 * ratio));
         }

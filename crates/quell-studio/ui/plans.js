@@ -22,10 +22,13 @@ function later() {
   clearTimeout(timer);
   const now = performance.now();
   if (!since) since = now;
-  timer = setTimeout(() => {
-    since = 0;
-    send();
-  }, Math.max(0, Math.min(PAUSE, since + PATIENCE - now)));
+  timer = setTimeout(
+    () => {
+      since = 0;
+      send();
+    },
+    Math.max(0, Math.min(PAUSE, since + PATIENCE - now)),
+  );
 }
 
 /** Settings that are to be seen and have no plan yet. */
@@ -41,29 +44,37 @@ function open() {
 }
 
 async function send() {
-  await Promise.all(open().map(async ({ file, candidate, settings, text }) => {
-    const before = asked.get(candidate);
-    const name = `${file} ${text}`;
-    if (before?.text === name) return;
-    before?.controller.abort();
-    const controller = new AbortController();
-    asked.set(candidate, { text: name, controller });
-    const old = plan(file, candidate);
-    const earlier = [old?.key, ...(old?.earlier ?? [])].filter((key) => key !== undefined);
-    try {
-      const made = await post("/api/settings", { file, candidate, settings }, { signal: controller.signal });
-      setPlan(file, candidate, {
-        ...made, settings: text,
-        earlier: earlier.filter((key, index) => key !== made.key && earlier.indexOf(key) === index).slice(0, EARLIER),
-      });
-    } catch (error) {
-      if (controller.signal.aborted || error instanceof Gone) return;
-      const known = error instanceof Refused ? error : new Refused(500, String(error), null);
-      setPlan(file, candidate, { settings: text, earlier: earlier.slice(0, EARLIER), error: known.message, hint: known.hint });
-    } finally {
-      if (asked.get(candidate)?.controller === controller) asked.delete(candidate);
-    }
-  }));
+  await Promise.all(
+    open().map(async ({ file, candidate, settings, text }) => {
+      const before = asked.get(candidate);
+      const name = `${file} ${text}`;
+      if (before?.text === name) return;
+      before?.controller.abort();
+      const controller = new AbortController();
+      asked.set(candidate, { text: name, controller });
+      const old = plan(file, candidate);
+      const earlier = [old?.key, ...(old?.earlier ?? [])].filter((key) => key !== undefined);
+      try {
+        const made = await post("/api/settings", { file, candidate, settings }, { signal: controller.signal });
+        setPlan(file, candidate, {
+          ...made,
+          settings: text,
+          earlier: earlier.filter((key, index) => key !== made.key && earlier.indexOf(key) === index).slice(0, EARLIER),
+        });
+      } catch (error) {
+        if (controller.signal.aborted || error instanceof Gone) return;
+        const known = error instanceof Refused ? error : new Refused(500, String(error), null);
+        setPlan(file, candidate, {
+          settings: text,
+          earlier: earlier.slice(0, EARLIER),
+          error: known.message,
+          hint: known.hint,
+        });
+      } finally {
+        if (asked.get(candidate)?.controller === controller) asked.delete(candidate);
+      }
+    }),
+  );
 }
 
 export function start() {

@@ -31,7 +31,13 @@ export function lines(title, curves, axes) {
   for (const share of [0, 0.5, 1]) {
     picture.append(svg("line", { x1: start, x2: end, y1: y(top * share), y2: y(top * share), class: "grid" }));
     if (!axes.filled) {
-      picture.append(svg("text", { x: LEFT - 5, y: y(top * share) + 3, class: "tick end" }, share ? short(top * share).replace(/\.?0+$/, "") : "0"));
+      picture.append(
+        svg(
+          "text",
+          { x: LEFT - 5, y: y(top * share) + 3, class: "tick end" },
+          share ? short(top * share).replace(/\.?0+$/, "") : "0",
+        ),
+      );
     }
   }
   picture.append(svg("text", { x: start, y: HEIGHT - 3, class: "tick" }, axes.left));
@@ -43,7 +49,9 @@ export function lines(title, curves, axes) {
       return `${x(t).toFixed(1)},${y(value).toFixed(1)}`;
     });
     if (axes.filled) points.push(`${x(1)},${y(0)}`, `${x(0)},${y(0)}`);
-    picture.append(svg(axes.filled ? "polygon" : "polyline", { points: points.join(" "), class: `curve ${curve.class}` }));
+    picture.append(
+      svg(axes.filled ? "polygon" : "polyline", { points: points.join(" "), class: `curve ${curve.class}` }),
+    );
   }
   return picture;
 }
@@ -57,14 +65,24 @@ export function lines(title, curves, axes) {
 export function bars(title, bars, least = 0) {
   const top = roundUp(Math.max(least, ...bars.map((bar) => bar.value)));
   const row = 20;
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${bars.length * row}`, class: "plot", role: "img",
-    "aria-label": `${title}: ${bars.map((bar) => `${bar.name} ${short(bar.value)}`).join(", ")}` });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${WIDTH} ${bars.length * row}`,
+    class: "plot",
+    role: "img",
+    "aria-label": `${title}: ${bars.map((bar) => `${bar.name} ${short(bar.value)}`).join(", ")}`,
+  });
   bars.forEach((bar, index) => {
     const y = index * row;
     picture.append(
       svg("text", { x: LEFT - 5, y: y + 13, class: "tick end" }, bar.name),
       svg("rect", { x: LEFT, y: y + 4, width: WIDTH - LEFT - 52, height: 11, class: "track" }),
-      svg("rect", { x: LEFT, y: y + 4, width: Math.max(1, (bar.value / top) * (WIDTH - LEFT - 52)), height: 11, class: `bar ${bar.class}` }),
+      svg("rect", {
+        x: LEFT,
+        y: y + 4,
+        width: Math.max(1, (bar.value / top) * (WIDTH - LEFT - 52)),
+        height: 11,
+        class: `bar ${bar.class}`,
+      }),
       svg("text", { x: WIDTH - 6, y: y + 13, class: "tick end strong" }, short(bar.value)),
     );
   });
@@ -112,15 +130,31 @@ export function spectrum(title, { size, power }) {
   const middle = sorted[Math.floor(sorted.length / 2)] ?? 0;
   const to = Math.max(middle + DECADES, sorted[sorted.length - 1] ?? 0);
   const from = Math.min(middle - DECADES, Math.max(sorted[0] ?? 0, middle - 3));
-  return el("figure", {},
+  return el(
+    "figure",
+    {},
     raster(title, power, size, size, { from, to, side: 128 }),
-    el("figcaption", {}, "Low frequencies in the middle, high ones at the edges. White noise is even; blotches are bright in the middle."),
+    el(
+      "figcaption",
+      {},
+      "Low frequencies in the middle, high ones at the edges. White noise is even; blotches are bright in the middle.",
+    ),
   );
 }
 
 /** Names and colours of channels. @param {number} channels @param {boolean} [luma]  luma and two of colour */
 export function channelNames(channels, luma = false) {
-  return luma ? [{ name: "luma", class: "grey" }, { name: "C1", class: "red" }, { name: "C2", class: "blue" }]
-    : channels === 1 ? [{ name: "Y", class: "grey" }]
-    : [{ name: "R", class: "red" }, { name: "G", class: "green" }, { name: "B", class: "blue" }];
+  return luma
+    ? [
+        { name: "luma", class: "grey" },
+        { name: "C1", class: "red" },
+        { name: "C2", class: "blue" },
+      ]
+    : channels === 1
+      ? [{ name: "Y", class: "grey" }]
+      : [
+          { name: "R", class: "red" },
+          { name: "G", class: "green" },
+          { name: "B", class: "blue" },
+        ];
 }

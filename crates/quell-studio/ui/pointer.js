@@ -13,7 +13,10 @@ export const uses = { region: () => {}, pick: () => {} };
 /** @param {MouseEvent} event @returns {[number, number]} device pixels of the stage */
 function place(event) {
   const bounds = canvas.getBoundingClientRect();
-  return [(event.clientX - bounds.left) * (canvas.width / bounds.width), (event.clientY - bounds.top) * (canvas.height / bounds.height)];
+  return [
+    (event.clientX - bounds.left) * (canvas.width / bounds.width),
+    (event.clientY - bounds.top) * (canvas.height / bounds.height),
+  ];
 }
 
 /** @param {number} direction 1 is closer @param {[number, number]} [at] */
@@ -87,7 +90,8 @@ export function moveCross(dx, dy) {
   if (pane) {
     const reachX = ((pane.box.x1 - pane.box.x0) / 2 / camera.zoom) * 0.9;
     const reachY = ((pane.box.y1 - pane.box.y0) / 2 / camera.zoom) * 0.9;
-    const away = (/** @type {number} */ gap, /** @type {number} */ reach) => Math.sign(gap) * Math.max(0, Math.abs(gap) - reach);
+    const away = (/** @type {number} */ gap, /** @type {number} */ reach) =>
+      Math.sign(gap) * Math.max(0, Math.abs(gap) - reach);
     const [ax, ay] = [away(to[0] - camera.x, reachX), away(to[1] - camera.y, reachY)];
     if (ax || ay) panBy(-ax * camera.zoom, -ay * camera.zoom);
   }
@@ -176,21 +180,25 @@ export function start() {
     up(event);
   });
   canvas.addEventListener("pointerleave", () => !down.size && !cross.shown && set({ probe: null }));
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const pixels = event.deltaMode === 1 ? 40 : event.deltaMode === 2 ? 400 : 1;
-    if (event.shiftKey) {
-      panBy(-(event.deltaX || event.deltaY) * pixels * devicePixelRatio, 0);
-      return;
-    }
-    // A touchpad sends many small turns, a wheel few large ones: a step is as far as one notch.
-    wheel += event.deltaY * pixels * (event.ctrlKey ? 6 : 1);
-    while (Math.abs(wheel) >= 50) {
-      const direction = -Math.sign(wheel);
-      zoomStep(direction, place(event));
-      wheel = Math.abs(wheel) >= 100 ? wheel + direction * 100 : 0;
-    }
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const pixels = event.deltaMode === 1 ? 40 : event.deltaMode === 2 ? 400 : 1;
+      if (event.shiftKey) {
+        panBy(-(event.deltaX || event.deltaY) * pixels * devicePixelRatio, 0);
+        return;
+      }
+      // A touchpad sends many small turns, a wheel few large ones: a step is as far as one notch.
+      wheel += event.deltaY * pixels * (event.ctrlKey ? 6 : 1);
+      while (Math.abs(wheel) >= 50) {
+        const direction = -Math.sign(wheel);
+        zoomStep(direction, place(event));
+        wheel = Math.abs(wheel) >= 100 ? wheel + direction * 100 : 0;
+      }
+    },
+    { passive: false },
+  );
   canvas.addEventListener("dblclick", (event) => {
     if (state.tool !== "move") return;
     if (camera.zoom === 1) zoomFit();

@@ -24,7 +24,20 @@ export function start() {
   const tabs = byId("tabs");
   const panels = byId("panels");
   for (const { name, title, key, make } of PANELS) {
-    tabs.append(el("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, title: `${title} (${key})`, onclick: () => openPanel(name) }, title));
+    tabs.append(
+      el(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${name}`,
+          "aria-controls": `panel-${name}`,
+          title: `${title} (${key})`,
+          onclick: () => openPanel(name),
+        },
+        title,
+      ),
+    );
     const panel = make();
     panel.id = `panel-${name}`;
     panel.setAttribute("role", "tabpanel");

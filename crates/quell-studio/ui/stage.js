@@ -141,24 +141,43 @@ let placed = "";
 /** Labels of panes, and the zoom. @param {import("./types.js").Picture | null} file */
 function place(file) {
   const ratio = devicePixelRatio;
-  const text = JSON.stringify([file?.name, ratio, canvas.width, canvas.height, zoomText(), state.candidate, panes.map(({ label, clip }) => [label, clip])]);
+  const text = JSON.stringify([
+    file?.name,
+    ratio,
+    canvas.width,
+    canvas.height,
+    zoomText(),
+    state.candidate,
+    panes.map(({ label, clip }) => [label, clip]),
+  ]);
   if (text === placed) return;
   placed = text;
-  labels.replaceChildren(...panes.map((pane) => {
-    const label = el("button", {
-      type: "button", class: `label ${pane.side} ${pane.candidate && pane.candidate === state.candidate && panes.length > 1 ? "active" : ""}`,
-      tabindex: "-1", "aria-hidden": "true",
-      onclick: () => pane.candidate && set({ candidate: pane.candidate }),
-    }, pane.label);
-    label.style.top = `${pane.clip.y0 / ratio + 8}px`;
-    if (pane.side === "left") label.style.left = `${pane.clip.x0 / ratio + 8}px`;
-    else label.style.right = `${(canvas.width - pane.clip.x1) / ratio + 8}px`;
-    return label;
-  }));
+  labels.replaceChildren(
+    ...panes.map((pane) => {
+      const label = el(
+        "button",
+        {
+          type: "button",
+          class: `label ${pane.side} ${pane.candidate && pane.candidate === state.candidate && panes.length > 1 ? "active" : ""}`,
+          tabindex: "-1",
+          "aria-hidden": "true",
+          onclick: () => pane.candidate && set({ candidate: pane.candidate }),
+        },
+        pane.label,
+      );
+      label.style.top = `${pane.clip.y0 / ratio + 8}px`;
+      if (pane.side === "left") label.style.left = `${pane.clip.x0 / ratio + 8}px`;
+      else label.style.right = `${(canvas.width - pane.clip.x1) / ratio + 8}px`;
+      return label;
+    }),
+  );
   byId("zoom").textContent = zoomText();
-  canvas.setAttribute("aria-label", file
-    ? `${file.name}, ${panes.map((pane) => pane.label).join(" beside ")}, zoom ${zoomText()}`
-    : "No picture is open");
+  canvas.setAttribute(
+    "aria-label",
+    file
+      ? `${file.name}, ${panes.map((pane) => pane.label).join(" beside ")}, zoom ${zoomText()}`
+      : "No picture is open",
+  );
 }
 
 /** @type {[number, number, number]} */
@@ -203,7 +222,23 @@ export function start() {
     camera.fitted = true;
     rearrange();
   });
-  watch(["files", "frame", "mode", "against", "clean", "candidate", "candidates", "plans", "divider", "flipped", "gain", "tool"], rearrange);
+  watch(
+    [
+      "files",
+      "frame",
+      "mode",
+      "against",
+      "clean",
+      "candidate",
+      "candidates",
+      "plans",
+      "divider",
+      "flipped",
+      "gain",
+      "tool",
+    ],
+    rearrange,
+  );
   watch(["exposure", "gamma", "region", "probe", "picked", "pass"], redraw);
   watch(["connection"], () => tiles.pause(state.connection !== "there"));
   recolour();

@@ -57,8 +57,9 @@ export class Tiles {
     const found = [];
     const keys = layer.key === null ? [null] : exact ? [layer.key] : [layer.key, ...layer.earlier];
     for (const key of keys) {
-      const here = (this.pieces.get(nameOf(layer.file, key, layer.frame)) ?? [])
-        .filter((piece) => overlap(piece.area, area) && (!exact || piece.level === level));
+      const here = (this.pieces.get(nameOf(layer.file, key, layer.frame)) ?? []).filter(
+        (piece) => overlap(piece.area, area) && (!exact || piece.level === level),
+      );
       const rank = (/** @type {Piece} */ piece) => (piece.level <= level ? level - piece.level : 16 + piece.level);
       found.push(...here.sort((a, b) => rank(a) - rank(b)));
     }
@@ -78,8 +79,12 @@ export class Tiles {
   want(wants) {
     this.wants = wants;
     for (const job of this.jobs) {
-      const wanted = wants.some((want) => nameOf(want.layer.file, want.layer.key, want.layer.frame) === job.name
-        && want.level === job.level && overlap(want.area, job.area));
+      const wanted = wants.some(
+        (want) =>
+          nameOf(want.layer.file, want.layer.key, want.layer.frame) === job.name &&
+          want.level === job.level &&
+          overlap(want.area, job.area),
+      );
       if (!wanted) job.controller.abort();
     }
     this.jobs = this.jobs.filter((job) => !job.controller.signal.aborted);
@@ -88,8 +93,12 @@ export class Tiles {
 
   /** Whether results that are to be seen are missing. */
   waiting() {
-    return this.wants.some((want) => want.layer.key !== null && !this.failed.has(want.layer.key)
-      && cover(want.area, this.find(want.layer, want.level, want.area, true)).open.length > 0);
+    return this.wants.some(
+      (want) =>
+        want.layer.key !== null &&
+        !this.failed.has(want.layer.key) &&
+        cover(want.area, this.find(want.layer, want.level, want.area, true)).open.length > 0,
+    );
   }
 
   pump() {
@@ -120,10 +129,18 @@ export class Tiles {
     const x = area.x0 / scale;
     const y = area.y0 / scale;
     const place = query({
-      key: layer.key, frame: layer.frame, level, x, y,
-      w: Math.ceil(area.x1 / scale) - x, h: Math.ceil(area.y1 / scale) - y,
+      key: layer.key,
+      frame: layer.frame,
+      level,
+      x,
+      y,
+      w: Math.ceil(area.x1 / scale) - x,
+      h: Math.ceil(area.y1 / scale) - y,
     });
-    samples(`/api/files/${layer.file}/${layer.key === null ? "source" : "result"}?${place}`, job.controller.signal).then(
+    samples(
+      `/api/files/${layer.file}/${layer.key === null ? "source" : "result"}?${place}`,
+      job.controller.signal,
+    ).then(
       (got) => {
         this.jobs = this.jobs.filter((other) => other !== job);
         this.keep({ ...got, layer: name, level, area, texture: null, used: this.drawing });
@@ -159,8 +176,14 @@ export class Tiles {
   keep(piece) {
     const list = this.pieces.get(piece.layer) ?? [];
     // What lies in the new piece is not needed any more.
-    const inside = list.filter((old) => old.level === piece.level && old.area.x0 >= piece.area.x0 && old.area.x1 <= piece.area.x1
-      && old.area.y0 >= piece.area.y0 && old.area.y1 <= piece.area.y1);
+    const inside = list.filter(
+      (old) =>
+        old.level === piece.level &&
+        old.area.x0 >= piece.area.x0 &&
+        old.area.x1 <= piece.area.x1 &&
+        old.area.y0 >= piece.area.y0 &&
+        old.area.y1 <= piece.area.y1,
+    );
     this.pieces.set(piece.layer, [piece, ...list.filter((old) => !inside.includes(old))]);
     for (const old of inside) this.drop(old);
     this.bytes += piece.data.byteLength;
@@ -236,5 +259,10 @@ function tile(open, { area, level, picture }) {
     const distance = (px - mx) ** 2 + (py - my) ** 2;
     if (distance < best.distance) best = { x: Math.floor(px / side) * side, y: Math.floor(py / side) * side, distance };
   }
-  return { x0: best.x, y0: best.y, x1: Math.min(best.x + side, picture.width), y1: Math.min(best.y + side, picture.height) };
+  return {
+    x0: best.x,
+    y0: best.y,
+    x1: Math.min(best.x + side, picture.width),
+    y1: Math.min(best.y + side, picture.height),
+  };
 }

@@ -25,7 +25,11 @@ function button(id, action, sign) {
 }
 
 function modes() {
-  const bar = segments(byId("modes"), MODES.map(({ mode, name, title }, index) => ({ value: mode, text: name, title: `${title} (${index + 1})` })), (mode) => set({ mode, flipped: false }));
+  const bar = segments(
+    byId("modes"),
+    MODES.map(({ mode, name, title }, index) => ({ value: mode, text: name, title: `${title} (${index + 1})` })),
+    (mode) => set({ mode, flipped: false }),
+  );
   watch(["mode"], () => bar.show(state.mode));
   const against = /** @type {HTMLSelectElement} */ (byId("against"));
   against.addEventListener("change", () => {
@@ -47,13 +51,17 @@ function modes() {
 
 function cleanOptions() {
   const fitting = cleanFiles();
-  return [el("option", { value: "" }, fitting.length ? "choose it" : "none is open"), ...fitting.map((file) => el("option", { value: file.id }, file.name))];
+  return [
+    el("option", { value: "" }, fitting.length ? "choose it" : "none is open"),
+    ...fitting.map((file) => el("option", { value: file.id }, file.name)),
+  ];
 }
 
 function againstOptions() {
   const options = [el("option", { value: "source" }, "original")];
   for (const letter of CANDIDATES) {
-    if (letter !== state.candidate && state.candidates[letter]) options.push(el("option", { value: letter }, `candidate ${letter}`));
+    if (letter !== state.candidate && state.candidates[letter])
+      options.push(el("option", { value: letter }, `candidate ${letter}`));
   }
   if (cleanLayer()) options.push(el("option", { value: "clean" }, "clean picture"));
   return options;
@@ -62,18 +70,57 @@ function againstOptions() {
 /** Follows the system until it is changed here. */
 export function toggleTheme() {
   const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : !matchMedia("(prefers-color-scheme: light)").matches;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : !matchMedia("(prefers-color-scheme: light)").matches;
   root.dataset.theme = dark ? "light" : "dark";
   recolour();
 }
 
 function viewbar() {
   const bar = byId("viewbar");
-  const exposure = slider({ name: "Exposure", help: "Brighter or darker on the screen, in stops; files are not changed", min: -6, max: 6, step: 0.1, standard: 0, change: (value) => set({ exposure: value ?? 0 }) });
-  const gamma = slider({ name: "Gamma", help: "2.2 shows linear samples as a screen wants them; files are not changed", min: 0.4, max: 3, step: 0.1, standard: 1, change: (value) => set({ gamma: value || 1 }) });
-  const gain = slider({ name: "Times", help: "Differences are shown this many times as large", min: 1, max: 32, step: 1, standard: 4, change: (value) => set({ gain: value ?? 4 }) });
-  const flash = el("button", { type: "button", "aria-pressed": "false", title: "Change by itself, once a second" }, "By itself");
-  const flip = el("button", { type: "button", "aria-pressed": "false", title: "Space, held or tapped", onclick: () => set({ flipped: !state.flipped }) }, "Show before");
+  const exposure = slider({
+    name: "Exposure",
+    help: "Brighter or darker on the screen, in stops; files are not changed",
+    min: -6,
+    max: 6,
+    step: 0.1,
+    standard: 0,
+    change: (value) => set({ exposure: value ?? 0 }),
+  });
+  const gamma = slider({
+    name: "Gamma",
+    help: "2.2 shows linear samples as a screen wants them; files are not changed",
+    min: 0.4,
+    max: 3,
+    step: 0.1,
+    standard: 1,
+    change: (value) => set({ gamma: value || 1 }),
+  });
+  const gain = slider({
+    name: "Times",
+    help: "Differences are shown this many times as large",
+    min: 1,
+    max: 32,
+    step: 1,
+    standard: 4,
+    change: (value) => set({ gain: value ?? 4 }),
+  });
+  const flash = el(
+    "button",
+    { type: "button", "aria-pressed": "false", title: "Change by itself, once a second" },
+    "By itself",
+  );
+  const flip = el(
+    "button",
+    {
+      type: "button",
+      "aria-pressed": "false",
+      title: "Space, held or tapped",
+      onclick: () => set({ flipped: !state.flipped }),
+    },
+    "Show before",
+  );
   bar.append(exposure.row, gamma.row, gain.row, el("span", { class: "room" }), flash, flip);
   watch(["exposure"], () => exposure.show(state.exposure));
   watch(["gamma"], () => gamma.show(state.gamma));
@@ -115,7 +162,17 @@ function scrub() {
   const bar = byId("scrub");
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Frame" });
   const text = el("output", {});
-  const go = (/** @type {number} */ by) => el("button", { type: "button", "aria-label": by < 0 ? "Frame before" : "Next frame", title: by < 0 ? "Frame before (,)" : "Next frame (.)", onclick: () => stepFrame(by) }, by < 0 ? "‹" : "›");
+  const go = (/** @type {number} */ by) =>
+    el(
+      "button",
+      {
+        type: "button",
+        "aria-label": by < 0 ? "Frame before" : "Next frame",
+        title: by < 0 ? "Frame before (,)" : "Next frame (.)",
+        onclick: () => stepFrame(by),
+      },
+      by < 0 ? "‹" : "›",
+    );
   range.addEventListener("input", () => set({ frame: Number(range.value) }));
   bar.append(go(-1), range, go(1), text);
   watch(["current", "files", "frame"], () => {
@@ -136,13 +193,21 @@ export function stepFrame(by) {
   if (file) set({ frame: Math.min(file.frames - 1, Math.max(0, state.frame + by)) });
 }
 
+const DEPTHS = { u8: "8 bits", u16: "16 bits", f32: "float" };
+
+/** @param {import("./types.js").Picture} file */
+function describe(file) {
+  const colour = file.channels === 1 ? "grey" : "RGB";
+  const parts = [`${file.width} x ${file.height}`, file.alpha ? `${colour} and alpha` : colour, DEPTHS[file.samples]];
+  if (file.frames > 1) parts.push(`${file.frames} ${file.kind === "clip" ? "frames" : "pages"}`);
+  return parts.join(", ");
+}
+
 function status() {
   const what = byId("what");
   watch(["current", "files"], () => {
     const file = current();
-    what.textContent = file
-      ? `${file.width} x ${file.height}, ${file.channels === 1 ? "grey" : file.alpha ? "RGB and alpha" : "RGB"}, ${{ u8: "8 bits", u16: "16 bits", f32: "float" }[file.samples]}${file.frames > 1 ? `, ${file.frames} ${file.kind === "clip" ? "frames" : "pages"}` : ""}`
-      : "";
+    what.textContent = file ? describe(file) : "";
     what.title = file ? [file.path, file.camera, ...(file.notes ?? [])].filter(Boolean).join("\n") : "";
   });
   const probe = byId("probe");
@@ -153,10 +218,12 @@ function status() {
       probe.textContent = "";
       return;
     }
-    const values = (/** @type {number[] | null | undefined} */ pixel) => (pixel ? pixel.map((value) => (Number.isInteger(value) ? value : short(value))).join(" ") : "…");
+    const values = (/** @type {number[] | null | undefined} */ pixel) =>
+      pixel ? pixel.map((value) => (Number.isInteger(value) ? value : short(value))).join(" ") : "…";
     const before = tiles.pixel(source, ...at);
     const after = result && tiles.pixel(result, ...at);
-    probe.textContent = before || after ? `${at[0]}, ${at[1]}:  ${values(before)}  →  ${values(after)}` : `${at[0]}, ${at[1]}`;
+    probe.textContent =
+      before || after ? `${at[0]}, ${at[1]}:  ${values(before)}  →  ${values(after)}` : `${at[0]}, ${at[1]}`;
   });
   const work = byId("work");
   const progress = /** @type {HTMLProgressElement} */ (byId("progress"));
@@ -167,14 +234,28 @@ function status() {
     if (now && now.done < 1) progress.value = now.done;
     else progress.removeAttribute("value");
     const left = now?.left ? `, ${duration(now.left)} left` : "";
-    work.textContent = !state.computing ? "" : now && now.done < 1 ? `computing ${Math.round(now.done * 100)} %${left}` : "computing";
+    work.textContent = !state.computing
+      ? ""
+      : now && now.done < 1
+        ? `computing ${Math.round(now.done * 100)} %${left}`
+        : "computing";
   });
-  watch(["memory"], () => (byId("memory").textContent = state.memory.used ? `${size(state.memory.used)} of ${size(state.memory.limit)}` : ""));
+  watch(
+    ["memory"],
+    () =>
+      (byId("memory").textContent = state.memory.used
+        ? `${size(state.memory.used)} of ${size(state.memory.limit)}`
+        : ""),
+  );
 }
 
 export function start() {
   modes();
-  const tools = segments(byId("tools"), TOOLS.map(({ tool, title }) => ({ value: tool, icon: icon(tool), title })), (tool) => set({ tool }));
+  const tools = segments(
+    byId("tools"),
+    TOOLS.map(({ tool, title }) => ({ value: tool, icon: icon(tool), title })),
+    (tool) => set({ tool }),
+  );
   watch(["tool"], () => {
     tools.show(state.tool);
     byId("picture").dataset.tool = state.tool;

@@ -13,9 +13,28 @@ export function exportPanel() {
   const name = el("input", { type: "text", "aria-label": "Name of the file", maxlength: 200 });
   const replace = el("input", { type: "checkbox", id: "replace" });
   const folder = el("p", { class: "note" });
-  const one = el("button", { type: "button", class: "primary", onclick: () => state.current && run([state.current], name.value.trim() || null) }, "Export this");
+  const one = el(
+    "button",
+    {
+      type: "button",
+      class: "primary",
+      onclick: () => state.current && run([state.current], name.value.trim() || null),
+    },
+    "Export this",
+  );
   const marked = el("button", { type: "button", onclick: () => run(state.marked, null) }, "Export marked");
-  const all = el("button", { type: "button", onclick: () => run(state.files.map((file) => file.id), null) }, "Export all");
+  const all = el(
+    "button",
+    {
+      type: "button",
+      onclick: () =>
+        run(
+          state.files.map((file) => file.id),
+          null,
+        ),
+    },
+    "Export all",
+  );
   const list = el("ul", { class: "queue" });
   const sum = el("p", { class: "dim", role: "status" });
 
@@ -30,7 +49,8 @@ export function exportPanel() {
       set({ queue: [...state.queue.filter((entry) => !ids.has(entry.id)), ...added] });
       say(files.length === 1 ? "One file is in the queue" : `${files.length} files are in the queue`);
     } catch (error) {
-      if (error instanceof Refused && error.status === 409) say(error.message, error.hint ?? "tick 'Replace what exists', or give another name", true);
+      if (error instanceof Refused && error.status === 409)
+        say(error.message, error.hint ?? "tick 'Replace what exists', or give another name", true);
       else sayError(error);
     }
   }
@@ -48,15 +68,21 @@ export function exportPanel() {
   watch(["queue"], () => {
     const open = state.queue.filter((entry) => entry.state === "waiting" || entry.state === "running").length;
     const failed = state.queue.filter((entry) => entry.state === "failed").length;
-    sum.textContent = !state.queue.length ? "Nothing was exported yet"
+    sum.textContent = !state.queue.length
+      ? "Nothing was exported yet"
       : `${open ? `${open} to go` : "All done"}${failed ? `, ${failed} failed` : ""}`;
     list.replaceChildren(...[...state.queue].reverse().map(entryRow));
   });
-  return el("div", { class: "panel" },
-    section("Export", folder,
+  return el(
+    "div",
+    { class: "panel" },
+    section(
+      "Export",
+      folder,
       el("div", { class: "row one" }, name),
       el("label", { class: "check" }, replace, "Replace what exists"),
-      el("div", { class: "buttons" }, one, marked, all)),
+      el("div", { class: "buttons" }, one, marked, all),
+    ),
     section("Queue", sum, list),
   );
 }
@@ -71,12 +97,33 @@ function usual(name) {
 function entryRow(entry) {
   const open = entry.state === "waiting" || entry.state === "running";
   const left = entry.state === "running" && entry.seconds_left !== null ? `, ${duration(entry.seconds_left)} left` : "";
-  return el("li", { class: entry.state, "data-state": entry.state },
-    el("div", { class: "entry" },
+  return el(
+    "li",
+    { class: entry.state, "data-state": entry.state },
+    el(
+      "div",
+      { class: "entry" },
       el("strong", { title: entry.output }, entry.name),
-      el("span", { class: "dim" }, entry.state === "running" ? `${Math.round(entry.done * 100)} %${left}` : WORDS[entry.state]),
-      open ? el("button", { type: "button", class: "plain", "aria-label": `Cancel ${entry.name}`, onclick: () => post(`/api/export/${entry.id}/cancel`, {}).catch(sayError) }, "Cancel") : null),
+      el(
+        "span",
+        { class: "dim" },
+        entry.state === "running" ? `${Math.round(entry.done * 100)} %${left}` : WORDS[entry.state],
+      ),
+      open
+        ? el(
+            "button",
+            {
+              type: "button",
+              class: "plain",
+              "aria-label": `Cancel ${entry.name}`,
+              onclick: () => post(`/api/export/${entry.id}/cancel`, {}).catch(sayError),
+            },
+            "Cancel",
+          )
+        : null,
+    ),
     open ? el("progress", { max: 1, value: entry.done, "aria-label": `${entry.name}, how far` }) : null,
     entry.error ? el("p", { class: "problem" }, entry.error, entry.hint ? el("small", {}, entry.hint) : null) : null,
-    entry.state === "done" ? el("p", { class: "note" }, entry.text ?? entry.output) : null);
+    entry.state === "done" ? el("p", { class: "note" }, entry.text ?? entry.output) : null,
+  );
 }

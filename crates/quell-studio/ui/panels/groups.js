@@ -14,9 +14,17 @@ import { state, set, watch, current, plan, settings } from "../state.js";
 export function groupSection() {
   const place = el("div", { "aria-live": "polite" });
   const latest = new Latest();
-  const tool = el("button", { type: "button", onclick: () => set({ tool: state.tool === "group" ? "move" : "group" }) }, "Pick a pixel");
-  const passes = el("select", { "aria-label": "Pass", onchange: () => set({ pass: passes.value === "2" ? 2 : 1 }) },
-    el("option", { value: "1" }, "pass 1: hard threshold"), el("option", { value: "2" }, "pass 2: Wiener"));
+  const tool = el(
+    "button",
+    { type: "button", onclick: () => set({ tool: state.tool === "group" ? "move" : "group" }) },
+    "Pick a pixel",
+  );
+  const passes = el(
+    "select",
+    { "aria-label": "Pass", onchange: () => set({ pass: passes.value === "2" ? 2 : 1 }) },
+    el("option", { value: "1" }, "pass 1: hard threshold"),
+    el("option", { value: "2" }, "pass 2: Wiener"),
+  );
   const clear = el("button", { type: "button", onclick: () => set({ picked: null }) }, "Clear");
   watch(["tool"], () => tool.setAttribute("aria-pressed", String(state.tool === "group")));
   watch(["picked", "pass", "plans", "candidate", "current", "frame", "files"], async () => {
@@ -37,11 +45,15 @@ export function groupSection() {
     try {
       const where = { key: made.key, frame: state.frame, x, y };
       if (isolines) {
-        const isoline = /** @type {Isoline} */ (await measure(`/api/files/${file.id}/isolines?${query(where)}`, signal));
+        const isoline = /** @type {Isoline} */ (
+          await measure(`/api/files/${file.id}/isolines?${query(where)}`, signal)
+        );
         show(null, isoline);
         place.replaceChildren(...describeIsoline(isoline, x, y));
       } else {
-        const group = /** @type {Group} */ (await measure(`/api/files/${file.id}/groups?${query({ ...where, pass: state.pass })}`, signal));
+        const group = /** @type {Group} */ (
+          await measure(`/api/files/${file.id}/groups?${query({ ...where, pass: state.pass })}`, signal)
+        );
         show(group, null);
         place.replaceChildren(...describeGroup(group));
       }
@@ -52,9 +64,16 @@ export function groupSection() {
     }
     place.classList.remove("old");
   });
-  const made = section("Groups and isolines",
-    el("p", { class: "note" }, "Pick a pixel to see the patches that were filtered together there, or the line that was averaged along."),
-    el("div", { class: "buttons" }, tool, passes, clear), place);
+  const made = section(
+    "Groups and isolines",
+    el(
+      "p",
+      { class: "note" },
+      "Pick a pixel to see the patches that were filtered together there, or the line that was averaged along.",
+    ),
+    el("div", { class: "buttons" }, tool, passes, clear),
+    place,
+  );
   // What was picked is what is asked about: it comes first.
   watch(["picked"], () => {
     const panel = made.parentElement;
@@ -78,20 +97,30 @@ function describeGroup(group) {
   const share = distanceShare(group);
   const all = [...group.before, ...group.after].flat();
   const scale = { from: Math.min(...all), to: Math.max(...all), side: 36 };
-  const stack = (/** @type {number[][]} */ patches, /** @type {string} */ name) => el("div", { class: "stack" },
-    ...patches.map((patch, index) => {
-      const picture = raster(`${name} ${index + 1}`, patch, group.patch, group.patch, scale);
-      const match = group.matches[index];
-      if (match) {
-        picture.title = `${match.x}, ${match.y}: distance ${short(match.distance)}`;
-        picture.style.outlineColor = near(share(match.distance));
-      }
-      return picture;
-    }));
+  const stack = (/** @type {number[][]} */ patches, /** @type {string} */ name) =>
+    el(
+      "div",
+      { class: "stack" },
+      ...patches.map((patch, index) => {
+        const picture = raster(`${name} ${index + 1}`, patch, group.patch, group.patch, scale);
+        const match = group.matches[index];
+        if (match) {
+          picture.title = `${match.x}, ${match.y}: distance ${short(match.distance)}`;
+          picture.style.outlineColor = near(share(match.distance));
+        }
+        return picture;
+      }),
+    );
   return [
-    el("p", { class: "finding" }, `${group.matches.length} patches of ${group.patch} x ${group.patch} at ${group.reference.join(", ")}, within ${group.search} x ${group.search}`),
-    el("h4", {}, "Distances"), distances(group),
-    el("h4", {}, "Before"), stack(group.before, "Patch before"),
+    el(
+      "p",
+      { class: "finding" },
+      `${group.matches.length} patches of ${group.patch} x ${group.patch} at ${group.reference.join(", ")}, within ${group.search} x ${group.search}`,
+    ),
+    el("h4", {}, "Distances"),
+    distances(group),
+    el("h4", {}, "Before"),
+    stack(group.before, "Patch before"),
     ...(group.after.length ? [el("h4", {}, "After"), stack(group.after, "Patch after")] : []),
   ];
 }
@@ -117,19 +146,33 @@ function distances(group) {
   const share = distanceShare(group);
   const all = group.matches.map((match) => match.distance);
   const far = Math.max(1e-9, ...all);
-  return columns(`Distances from ${short(Math.min(...all))} to ${short(far)}`, group.matches.map(({ x, y, distance }) => ({
-    share: distance / far, colour: near(share(distance)), about: `${x}, ${y}: ${short(distance)}`,
-  })));
+  return columns(
+    `Distances from ${short(Math.min(...all))} to ${short(far)}`,
+    group.matches.map(({ x, y, distance }) => ({
+      share: distance / far,
+      colour: near(share(distance)),
+      about: `${x}, ${y}: ${short(distance)}`,
+    })),
+  );
 }
 
 /** @param {Isoline} isoline @param {number} x @param {number} y */
 function describeIsoline(isoline, x, y) {
   const most = Math.max(1e-9, ...isoline.weights);
   return [
-    el("p", { class: "finding" }, `At ${x}, ${y}: direction ${isoline.best + 1} of ${isoline.directions}, ${isoline.points.length} pixels along the line`),
+    el(
+      "p",
+      { class: "finding" },
+      `At ${x}, ${y}: direction ${isoline.best + 1} of ${isoline.directions}, ${isoline.points.length} pixels along the line`,
+    ),
     el("h4", {}, "Weight by direction"),
-    columns(`Weights of ${isoline.directions} directions, the largest is ${isoline.best + 1}`, isoline.weights.map((weight, index) => ({
-      share: weight / most, colour: index === isoline.best ? near(0) : "var(--grey)", about: `direction ${index + 1}: ${short(weight)}`,
-    }))),
+    columns(
+      `Weights of ${isoline.directions} directions, the largest is ${isoline.best + 1}`,
+      isoline.weights.map((weight, index) => ({
+        share: weight / most,
+        colour: index === isoline.best ? near(0) : "var(--grey)",
+        about: `direction ${index + 1}: ${short(weight)}`,
+      })),
+    ),
   ];
 }

@@ -15,14 +15,31 @@ export function noisePanel() {
   const about = el("div", { "aria-live": "polite" });
   const where = el("p", { class: "dim" });
   const latest = new Latest();
-  const measureTool = el("button", { type: "button", onclick: () => set({ tool: state.tool === "noise" ? "move" : "noise" }) }, "Draw a rectangle");
+  const measureTool = el(
+    "button",
+    { type: "button", onclick: () => set({ tool: state.tool === "noise" ? "move" : "noise" }) },
+    "Draw a rectangle",
+  );
   const forget = el("button", { type: "button", onclick: () => set({ region: null }) }, "Whole picture");
-  const use = el("button", { type: "button", class: "primary", onclick: () => {
-    const region = state.region;
-    edit({ noise: region ? { kind: "region", region } : { kind: "auto" } }, "noise");
-    say(region ? "The noise of the rectangle is used" : "The noise is found in each picture");
-  } }, "Use it");
-  const name = el("input", { type: "text", placeholder: "Camera and ISO", "aria-label": "Name of the profile", maxlength: 80 });
+  const use = el(
+    "button",
+    {
+      type: "button",
+      class: "primary",
+      onclick: () => {
+        const region = state.region;
+        edit({ noise: region ? { kind: "region", region } : { kind: "auto" } }, "noise");
+        say(region ? "The noise of the rectangle is used" : "The noise is found in each picture");
+      },
+    },
+    "Use it",
+  );
+  const name = el("input", {
+    type: "text",
+    placeholder: "Camera and ISO",
+    "aria-label": "Name of the profile",
+    maxlength: 80,
+  });
   const save = async () => {
     const file = current();
     if (!file) return;
@@ -31,20 +48,30 @@ export function noisePanel() {
       return;
     }
     try {
-      const { path } = await post(`/api/files/${file.id}/noise/save`, { name: name.value.trim(), region: state.region });
+      const { path } = await post(`/api/files/${file.id}/noise/save`, {
+        name: name.value.trim(),
+        region: state.region,
+      });
       edit({ noise: { kind: "profile", path } }, "noise");
       say("The profile was saved and is used", path);
     } catch (error) {
       sayError(error);
     }
   };
-  const panel = el("div", { class: "panel" },
+  const panel = el(
+    "div",
+    { class: "panel" },
     section("Noise found", where, about),
-    section("Where it is measured",
+    section(
+      "Where it is measured",
       el("p", { class: "note" }, "A flat part without texture tells the noise best: a wall, the sky, a grey card."),
-      el("div", { class: "buttons" }, measureTool, forget, use)),
-    section("Save as a profile", el("p", { class: "note" }, "Noise of a camera at this ISO, for other pictures: --noise-profile."),
-      el("div", { class: "row two" }, name, el("button", { type: "button", onclick: save }, "Save"))),
+      el("div", { class: "buttons" }, measureTool, forget, use),
+    ),
+    section(
+      "Save as a profile",
+      el("p", { class: "note" }, "Noise of a camera at this ISO, for other pictures: --noise-profile."),
+      el("div", { class: "row two" }, name, el("button", { type: "button", onclick: save }, "Save")),
+    ),
   );
   name.addEventListener("keydown", (event) => event.key === "Enter" && save());
 
@@ -56,7 +83,9 @@ export function noisePanel() {
     use.disabled = !file;
     if (!file || state.panel !== "noise" || state.connection !== "there") return;
     if (file.camera && !name.value) name.placeholder = file.camera;
-    where.textContent = region ? `In ${region[2]} x ${region[3]} pixels at ${region[0]}, ${region[1]}` : `In all of ${file.name}`;
+    where.textContent = region
+      ? `In ${region[2]} x ${region[3]} pixels at ${region[0]}, ${region[1]}`
+      : `In all of ${file.name}`;
     const path = `/api/files/${file.id}/noise?${query({ frame: state.frame, x: region?.[0], y: region?.[1], w: region?.[2], h: region?.[3] })}`;
     const signal = latest.next();
     let report = known.get(path);
@@ -88,12 +117,25 @@ function describe(report) {
   const parts = [
     el("p", { class: "finding" }, report.text),
     el("h4", {}, "Deviation by channel, white is 255"),
-    bars("Deviation", report.sigma.map((value, index) => ({ value, ...(names[index] ?? { name: `${index}`, class: "grey" }) })), 2),
+    bars(
+      "Deviation",
+      report.sigma.map((value, index) => ({ value, ...(names[index] ?? { name: `${index}`, class: "grey" }) })),
+      2,
+    ),
   ];
   if (report.curve?.length) {
-    parts.push(el("h4", {}, "By brightness"), lines("Deviation by brightness", report.curve.map((curve) => ({
-      values: curve.sigma, at: curve.levels, class: (report.curve?.length ?? 0) > 1 ? (names[curve.channel]?.class ?? "grey") : "grey",
-    })), { left: "black", right: "white", unit: "deviation over brightness" }));
+    parts.push(
+      el("h4", {}, "By brightness"),
+      lines(
+        "Deviation by brightness",
+        report.curve.map((curve) => ({
+          values: curve.sigma,
+          at: curve.levels,
+          class: (report.curve?.length ?? 0) > 1 ? (names[curve.channel]?.class ?? "grey") : "grey",
+        })),
+        { left: "black", right: "white", unit: "deviation over brightness" },
+      ),
+    );
   }
   if (report.spectrum) parts.push(el("h4", {}, "By frequency"), spectrum("Spectrum of the noise", report.spectrum));
   return parts;

@@ -28,16 +28,22 @@ export function parameters() {
   const clear = el("button", { type: "button", onclick: () => edit({ params: {} }, "all parameters") }, "Reset all");
   const search = el("input", { type: "search", placeholder: "Find a parameter", "aria-label": "Find a parameter" });
   const count = el("span", { class: "dim" });
-  const drawer = el("details", { class: "drawer" },
+  const drawer = el(
+    "details",
+    { class: "drawer" },
     el("summary", {}, el("h3", {}, "All parameters "), count),
-    el("div", { class: "row two" }, search, clear), fields);
+    el("div", { class: "row two" }, search, clear),
+    fields,
+  );
   /** @type {{parameter: Parameter, row: HTMLElement, show: (value: string | undefined, standard: string | undefined) => void}[]} */
   let rows = [];
   let made = "";
   search.addEventListener("input", () => {
     const text = search.value.toLowerCase();
-    for (const { parameter, row } of rows) row.hidden = !`${parameter.name} ${parameter.help}`.toLowerCase().includes(text);
-    for (const group of fields.querySelectorAll("fieldset")) group.hidden = !group.querySelector(".parameter:not([hidden])");
+    for (const { parameter, row } of rows)
+      row.hidden = !`${parameter.name} ${parameter.help}`.toLowerCase().includes(text);
+    for (const group of fields.querySelectorAll("fieldset"))
+      group.hidden = !group.querySelector(".parameter:not([hidden])");
   });
   const update = async () => {
     const now = settings();
@@ -58,7 +64,8 @@ export function parameters() {
     } catch {
       // Without defaults the fields are empty until the server answers again.
     }
-    for (const { parameter, show } of rows) show(now.params[parameter.name], /** @type {Record<string, string>} */ (standard)[parameter.name]);
+    for (const { parameter, show } of rows)
+      show(now.params[parameter.name], /** @type {Record<string, string>} */ (standard)[parameter.name]);
   };
   drawer.addEventListener("toggle", update);
   watch(["methods", "candidate", "candidates", "current"], update);
@@ -95,27 +102,60 @@ function field(parameter) {
     const box = el("input", { ...described, type: "checkbox", onchange: () => take(String(box.checked)) });
     input = box;
   } else if (parameter.kind === "choice") {
-    const list = el("select", { ...described, onchange: () => take(list.value) }, ...(parameter.choices ?? []).map((choice) => el("option", { value: choice }, choice)));
+    const list = el(
+      "select",
+      { ...described, onchange: () => take(list.value) },
+      ...(parameter.choices ?? []).map((choice) => el("option", { value: choice }, choice)),
+    );
     input = list;
   } else {
     const number = el("input", {
-      ...described, type: "number", min: parameter.min, max: parameter.max, step: parameter.kind === "whole" ? 1 : "any",
+      ...described,
+      type: "number",
+      min: parameter.min,
+      max: parameter.max,
+      step: parameter.kind === "whole" ? 1 : "any",
       onchange: () => take(number.value.trim()),
     });
     input = number;
   }
-  const reset = el("button", { type: "button", class: "plain", "aria-label": `Reset ${parameter.name}`, title: "Reset", onclick: () => set(null) }, icon("reset"));
+  const reset = el(
+    "button",
+    {
+      type: "button",
+      class: "plain",
+      "aria-label": `Reset ${parameter.name}`,
+      title: "Reset",
+      onclick: () => set(null),
+    },
+    icon("reset"),
+  );
   const about = el("p", { id: `${id}-help`, class: "note" });
-  const row = el("div", { class: "parameter" }, el("label", { for: id }, parameter.name.split(".").pop() ?? parameter.name), input, reset, about);
-  const range = (parameter.min === null && parameter.max === null) || parameter.help.includes(`${parameter.min} to ${parameter.max}`) ? ""
-    : parameter.max === null ? `, at least ${parameter.min}` : parameter.min === null ? `, at most ${parameter.max}` : `, ${parameter.min} to ${parameter.max}`;
+  const row = el(
+    "div",
+    { class: "parameter" },
+    el("label", { for: id }, parameter.name.split(".").pop() ?? parameter.name),
+    input,
+    reset,
+    about,
+  );
+  const range =
+    (parameter.min === null && parameter.max === null) ||
+    parameter.help.includes(`${parameter.min} to ${parameter.max}`)
+      ? ""
+      : parameter.max === null
+        ? `, at least ${parameter.min}`
+        : parameter.min === null
+          ? `, at most ${parameter.max}`
+          : `, ${parameter.min} to ${parameter.max}`;
   return {
     parameter,
     row,
     /** @param {string | undefined} value @param {string | undefined} usual */
     show(value, usual) {
       standard = usual ?? "";
-      if (input instanceof HTMLInputElement && input.type === "checkbox") input.checked = (value ?? standard) === "true";
+      if (input instanceof HTMLInputElement && input.type === "checkbox")
+        input.checked = (value ?? standard) === "true";
       else if (document.activeElement !== input || input instanceof HTMLSelectElement) input.value = value ?? standard;
       row.classList.toggle("changed", value !== undefined);
       reset.disabled = value === undefined;

@@ -45,6 +45,21 @@ test("a connection that breaks is taken up again by itself", async (t) => {
   assert.equal(await page.evaluate(() => JSON.parse(globalThis.studio.plan().settings).profile), "fast");
 });
 
+test("two studios live side by side in one browser", async (t) => {
+  const { page, context } = await open(t, [sample("noisy.png")]);
+  const other = await serve([sample("harbour.png")], folder(t));
+  t.after(() => other.stop());
+  const second = await context.newPage();
+  await second.goto(other.url);
+  await settled(second);
+  await page.getByLabel("Profile", { exact: true }).selectOption("fast");
+  await settled(page);
+  assert.equal(await page.locator("#lost").isVisible(), false);
+  await page.reload();
+  await settled(page);
+  assert.equal(await page.evaluate(() => globalThis.studio.state.candidates.A.profile), "fast", "settings survive");
+});
+
 test("a page without the token is told what to do", async (t) => {
   const server = await serve([sample("noisy.png")], folder(t));
   t.after(() => server.stop());

@@ -99,6 +99,7 @@
 /**
  * @typedef {object} NoiseReport
  * @property {number[]} sigma
+ * @property {string[]} [channels]  what the deviations are of
  * @property {string} text
  * @property {null | {channel: number, levels: number[], sigma: number[]}[]} curve
  * @property {null | Spectrum} spectrum

@@ -110,9 +110,10 @@ export function noisePanel() {
 
 /** @param {Report} report */
 function describe(report) {
-  // Deviations of luma and colour are those that the line names so.
+  // Without names, deviations of luma and colour are those that the line names so.
   const luma = /luma ([\d.]+)/.exec(report.text);
-  const names = channelNames(report.sigma.length, luma !== null && Math.abs(Number(luma[1]) - report.sigma[0]) < 0.06);
+  const guess = luma !== null && Math.abs(Number(luma[1]) - report.sigma[0]) < 0.06;
+  const names = channelNames(report.sigma.length, report.channels ? report.channels[0] === "luma" : guess);
   /** @type {Element[]} */
   const parts = [
     el("p", { class: "finding" }, report.text),

@@ -185,6 +185,22 @@ test("every parameter has help, a default and a field of its kind", async (t) =>
   }
 });
 
+test("settings are copied for other places", async (t) => {
+  const { page, context } = await open(t, [sample("noisy.png")]);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await slide(page, "Strength", [0.8]);
+  await settled(page);
+  for (const [name, wanted] of [
+    ["Command line", /^quell .*--strength 0\.8/],
+    ["Python", /quell/],
+    ["TOML", /method bm3d/],
+  ]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await page.locator("#message").getByText(`Copied as ${name}`).waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), wanted);
+  }
+});
+
 test("a queue goes on behind a broken file and names it", async (t) => {
   const place = folder(t);
   const files = ["one.png", "broken.png", "two.png"].map((name) => join(place, name));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { join } from "node:path";
-import { folder, open, pixels, run, sample, settled, writeClip, writeRamp } from "./studio.mjs";
+import { folder, open, pixels, run, sample, settled, writeClip, writeLarge, writeRamp } from "./studio.mjs";
 
 const zoom = (page) => page.evaluate(() => globalThis.studio.camera.zoom);
 
@@ -200,6 +200,39 @@ test("16 bits and float are shown as they are", async (t) => {
   assert.match(await page.locator("#what").innerText(), /float/);
   await page.evaluate(() => globalThis.studio.set({ probe: [5, 5] }));
   await page.waitForFunction(() => /\d\.\d/.test(document.getElementById("probe").textContent));
+});
+
+test("samples are told below 1:1 too", async (t) => {
+  const place = folder(t);
+  const input = join(place, "large.ppm");
+  writeLarge(input, 1500, 1000);
+  const { page } = await open(t, [input], { folder: place });
+  await page.locator("#picture").hover({ position: { x: 300, y: 300 } });
+  await page.waitForFunction(
+    () => /: +\d+ \d+ \d+ +→ +\d+ \d+ \d+/.test(document.getElementById("probe").textContent),
+    null,
+    { timeout: 60000 },
+  );
+});
+
+test("the picture comes back when the browser takes WebGL away", async (t) => {
+  const { page, problems } = await open(t, [sample("noisy.png")]);
+  const box = await page.locator("#picture").boundingBox();
+  const clip = { x: box.x + 300, y: box.y + 200, width: 64, height: 64 };
+  const before = await pixels(page, clip);
+  await page.evaluate(async () => {
+    const gl = /** @type {HTMLCanvasElement} */ (document.getElementById("picture")).getContext("webgl2");
+    const extension = gl.getExtension("WEBGL_lose_context");
+    extension.loseContext();
+    await new Promise((done) => setTimeout(done, 200));
+    globalThis.studio.pan(5, 0);
+    globalThis.studio.pan(-5, 0);
+    await new Promise((done) => setTimeout(done, 200));
+    extension.restoreContext();
+    await new Promise((done) => setTimeout(done, 500));
+  });
+  assert.deepEqual((await pixels(page, clip)).data, before.data);
+  assert.deepEqual(problems, []);
 });
 
 test("a clip is gone through frame by frame", async (t) => {

@@ -238,6 +238,8 @@ export function painter(canvas) {
   });
 
   return {
+    lost: () => gl.isContextLost(),
+
     /** @param {() => void} listener textures are gone and are to be sent again */
     onBack(listener) {
       whenBack.push(listener);

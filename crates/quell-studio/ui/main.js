@@ -6,6 +6,7 @@ import * as files from "./files.js";
 import * as keys from "./keys.js";
 import * as plans from "./plans.js";
 import * as pointer from "./pointer.js";
+import * as probe from "./probe.js";
 import * as side from "./side.js";
 import * as stage from "./stage.js";
 import * as toolbar from "./toolbar.js";
@@ -26,6 +27,7 @@ try {
   pointer.start();
   side.start();
   toolbar.start();
+  probe.start();
   files.start();
   keys.start();
   plans.start();

@@ -163,7 +163,10 @@ export function start() {
     const file = current();
     const hit = pixel && file && pixel[0] >= 0 && pixel[1] >= 0 && pixel[0] < file.width && pixel[1] < file.height;
     if (hit && state.probe?.[0] === pixel[0] && state.probe[1] === pixel[1]) return;
-    if (cross.shown) cross.shown = false;
+    if (cross.shown) {
+      cross.shown = false;
+      redraw();
+    }
     set({ probe: hit ? pixel : null });
   });
   const up = (/** @type {PointerEvent} */ event) => {

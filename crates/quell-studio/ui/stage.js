@@ -63,6 +63,8 @@ export function layersOf(pane) {
 
 function draw() {
   waits = false;
+  // Textures and programs are sent anew when the browser gives WebGL back.
+  if (paint.lost()) return;
   drawings += 1;
   tiles.drawing += 1;
   const file = current();
@@ -239,7 +241,7 @@ export function start() {
     ],
     rearrange,
   );
-  watch(["exposure", "gamma", "region", "probe", "picked", "pass"], redraw);
+  watch(["exposure", "gamma", "region", "picked", "pass"], redraw);
   watch(["connection"], () => tiles.pause(state.connection !== "there"));
   recolour();
 }

@@ -1,12 +1,12 @@
 // The bar at the top: modes, what is compared, tools, zoom, undo, theme. And the bars below the picture.
 
-import { byId, el, duration, short, size } from "./dom.js";
+import { byId, el, duration, size } from "./dom.js";
 import { icon } from "./icons.js";
 import { segments, slider } from "./controls.js";
-import { MODES, cleanLayer, cleanFiles, resultLayer, sourceLayer } from "./compare.js";
+import { MODES, cleanLayer, cleanFiles } from "./compare.js";
 import { state, set, watch, undo, redo, canUndo, canRedo, current, plan, CANDIDATES } from "./state.js";
 import { zoomFit, zoomStep, zoomTo } from "./pointer.js";
-import { recolour, tiles } from "./stage.js";
+import { recolour } from "./stage.js";
 import { showKeys } from "./keys.js";
 
 /** @type {{tool: import("./types.js").Tool, title: string}[]} */
@@ -209,21 +209,6 @@ function status() {
     const file = current();
     what.textContent = file ? describe(file) : "";
     what.title = file ? [file.path, file.camera, ...(file.notes ?? [])].filter(Boolean).join("\n") : "";
-  });
-  const probe = byId("probe");
-  watch(["probe", "current", "frame", "plans", "candidate", "computing"], () => {
-    const at = state.probe;
-    const [source, result] = [sourceLayer(), resultLayer()];
-    if (!at || !source || !current()) {
-      probe.textContent = "";
-      return;
-    }
-    const values = (/** @type {number[] | null | undefined} */ pixel) =>
-      pixel ? pixel.map((value) => (Number.isInteger(value) ? value : short(value))).join(" ") : "…";
-    const before = tiles.pixel(source, ...at);
-    const after = result && tiles.pixel(result, ...at);
-    probe.textContent =
-      before || after ? `${at[0]}, ${at[1]}:  ${values(before)}  →  ${values(after)}` : `${at[0]}, ${at[1]}`;
   });
   const work = byId("work");
   const progress = /** @type {HTMLProgressElement} */ (byId("progress"));

@@ -7,7 +7,7 @@
 //! | `server`, `routes`, [`guard`], `assets` | addresses, who may ask, and the page |
 //! | [`library`], `source`, `page`, `giant`, `clip` | what was opened, and its samples |
 //! | [`settings`], `presets` | settings are flags of the program |
-//! | `work`, `plans`, `store`, `tile` | results: what is wanted first, what is kept, rectangles of it |
+//! | `work`, `pace`, `plans`, `store`, `tile` | results: what is wanted first, what is kept, rectangles of it |
 //! | `noise`, `groups`, `isolines`, `compare`, `spectrum` | looking closer |
 //! | `export`, `events` | files, and what the page is told meanwhile |
 //!
@@ -26,6 +26,7 @@ pub mod guard;
 mod isolines;
 pub mod library;
 mod noise;
+mod pace;
 mod page;
 mod plans;
 mod presets;

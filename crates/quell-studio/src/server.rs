@@ -14,7 +14,7 @@ use crate::guard::Guard;
 use crate::library::Library;
 use crate::store::Store;
 use crate::studio::Studio;
-use crate::{Problem, Program, routes};
+use crate::{Kind, Problem, Program, routes, work};
 
 /// What to serve.
 #[derive(Clone, Debug, Default)]
@@ -55,39 +55,51 @@ pub fn serve(
         .enable_io()
         .enable_time()
         .build()?;
-    let served = runtime.block_on(async {
-        let four = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let port = four.local_addr()?.port();
-        // Where there is no IPv6, or somebody else has the port there, the other address is enough.
-        let six = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
-        let mut hosts = vec![format!("127.0.0.1:{port}")];
-        hosts.extend(six.as_ref().map(|_| format!("[::1]:{port}")));
-        let studio = Studio {
-            program,
-            library: Library::new(options.files, &options.folder)?,
-            store: Store::new(options.memory),
-            setups: Default::default(),
-            plans: Default::default(),
-            desk: Default::default(),
-            exports: Exports::default(),
-            events: Events::default(),
-            guard: Guard::new(hosts)?,
-        };
-        let studio = studio.start()?;
-        let told = Arc::downgrade(&studio);
-        quell::device::on_notice(move |line| {
-            if let Some(studio) = told.upgrade() {
-                studio.events.send("note", &serde_json::json!({"text": line}));
-            }
-        });
-        opened(&Opened { url: studio.guard.url(), folder: studio.library.folder().to_owned() });
-        let served = listen(&studio, four, six, cancel).await;
-        studio.end();
-        studio.library.remove_uploads();
+    let (studio, four, six) = runtime.block_on(begin(options, program))?;
+    let told = Arc::downgrade(&studio);
+    quell::device::on_notice(move |line| {
+        if let Some(studio) = told.upgrade() {
+            studio.events.send("note", &serde_json::json!({"text": line}));
+        }
+    });
+    opened(&Opened { url: studio.guard.url(), folder: studio.library.folder().to_owned() });
+    let (serving, until) = (studio.clone(), cancel.clone());
+    let served = runtime.spawn(async move {
+        let served = listen(&serving, four, six, &until).await;
+        serving.end();
+        serving.library.remove_uploads();
         served
     });
+    // On this thread, which is the first of a program: others do not give back much of their memory.
+    work::run(&studio);
+    let served = runtime.block_on(served);
     runtime.shutdown_timeout(GRACE);
-    served
+    served.unwrap_or_else(|e| Err(Problem::new(Kind::Failed, e.to_string())))
+}
+
+/// Everything but the answers.
+async fn begin(
+    options: Options,
+    program: Box<dyn Program>,
+) -> Result<(Arc<Studio>, TcpListener, Option<TcpListener>), Problem> {
+    let four = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let port = four.local_addr()?.port();
+    // Where there is no IPv6, or somebody else has the port there, the other address is enough.
+    let six = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await.ok();
+    let mut hosts = vec![format!("127.0.0.1:{port}")];
+    hosts.extend(six.as_ref().map(|_| format!("[::1]:{port}")));
+    let studio = Studio {
+        program,
+        library: Library::new(options.files, &options.folder)?,
+        store: Store::new(options.memory),
+        setups: Default::default(),
+        plans: Default::default(),
+        desk: Default::default(),
+        exports: Exports::default(),
+        events: Events::default(),
+        guard: Guard::new(hosts)?,
+    };
+    Ok((studio.start()?, four, six))
 }
 
 async fn listen(
@@ -110,6 +122,6 @@ async fn listen(
     }
     match server.await {
         Ok(ended) => Ok(ended?),
-        Err(e) => Err(Problem::new(crate::Kind::Failed, e.to_string())),
+        Err(e) => Err(Problem::new(Kind::Failed, e.to_string())),
     }
 }

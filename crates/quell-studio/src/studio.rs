@@ -13,7 +13,7 @@ use crate::settings::Setups;
 use crate::source::Source;
 use crate::store::{Store, View};
 use crate::work::Desk;
-use crate::{Problem, Program, export, work};
+use crate::{Problem, Program, export};
 
 /// All that requests and threads share.
 pub(crate) struct Studio {
@@ -29,13 +29,11 @@ pub(crate) struct Studio {
 }
 
 impl Studio {
-    /// Starts the threads; they end with [`end`](Self::end).
+    /// Starts the thread that writes files; it ends with [`end`](Self::end).
     pub(crate) fn start(self) -> std::io::Result<Arc<Self>> {
         let studio = Arc::new(self);
-        for (name, run) in [("filter", work::run as fn(&Arc<Self>)), ("export", export::run)] {
-            let studio = studio.clone();
-            std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&studio))?;
-        }
+        let writes = studio.clone();
+        std::thread::Builder::new().name("export".to_owned()).spawn(move || export::run(&writes))?;
         Ok(studio)
     }
 

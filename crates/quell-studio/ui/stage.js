@@ -79,7 +79,7 @@ function draw() {
     place(file);
   }
   if (file) ask(file);
-  set({ computing: tiles.waiting() });
+  set({ computing: tiles.waiting(), loading: tiles.loading() });
 }
 
 /** @param {Pane} pane @param {{width: number, height: number}} file */

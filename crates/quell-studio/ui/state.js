@@ -40,6 +40,7 @@
  * @property {1 | 2} pass
  * @property {string} panel
  * @property {boolean} computing
+ * @property {boolean} loading  samples of the picture itself are on their way
  */
 
 /** @type {Candidate[]} */
@@ -79,6 +80,7 @@ export const state = {
   pass: 1,
   panel: "settings",
   computing: false,
+  loading: false,
 };
 
 /** @type {{names: Set<keyof State>, listener: () => void}[]} */

@@ -91,6 +91,11 @@ export class Tiles {
     this.pump();
   }
 
+  /** Whether sources are on their way. */
+  loading() {
+    return this.jobs.some((job) => job.layer.key === null);
+  }
+
   /** Whether results that are to be seen are missing. */
   waiting() {
     return this.wants.some(
@@ -107,6 +112,8 @@ export class Tiles {
       const kind = want.layer.key === null ? "source" : "result";
       const name = nameOf(want.layer.file, want.layer.key, want.layer.frame);
       if (this.failed.has(want.layer.key ?? name)) continue;
+      // The picture itself comes first: of a very large one even that takes a while.
+      if (kind === "result" && this.loading()) break;
       for (;;) {
         if (this.jobs.filter((job) => (job.layer.key === null) === (kind === "source")).length >= AT_ONCE[kind]) break;
         const coming = this.jobs.filter((job) => job.name === name && job.level === want.level);

@@ -212,18 +212,18 @@ function status() {
   });
   const work = byId("work");
   const progress = /** @type {HTMLProgressElement} */ (byId("progress"));
-  watch(["computing", "progress", "plans", "candidate", "current"], () => {
+  watch(["computing", "loading", "progress", "plans", "candidate", "current"], () => {
     const key = plan()?.key;
     const now = key ? state.progress[key] : undefined;
-    progress.hidden = !state.computing;
-    if (now && now.done < 1) progress.value = now.done;
+    const known = !state.loading && now && now.done < 1 ? now : null;
+    progress.hidden = !state.computing && !state.loading;
+    if (known) progress.value = known.done;
     else progress.removeAttribute("value");
-    const left = now?.left ? `, ${duration(now.left)} left` : "";
-    work.textContent = !state.computing
-      ? ""
-      : now && now.done < 1
-        ? `computing ${Math.round(now.done * 100)} %${left}`
-        : "computing";
+    if (progress.hidden) work.textContent = "";
+    else if (state.loading) work.textContent = "loading";
+    else if (!known) work.textContent = "computing";
+    else
+      work.textContent = `computing ${Math.round(known.done * 100)} %${known.left ? `, ${duration(known.left)} left` : ""}`;
   });
   watch(
     ["memory"],

@@ -61,16 +61,21 @@ export function layersOf(pane) {
   return pane.second ? [pane.first, pane.second] : [pane.first];
 }
 
+/** Which panes there are, and where the picture stands if it is to fit. */
+function arrange() {
+  const file = current();
+  panes = file ? panesOf(canvas.width, canvas.height, Math.round(2 * devicePixelRatio)) : [];
+  if (file && camera.fitted && panes[0]) fit(panes[0].box, file);
+  return file;
+}
+
 function draw() {
   waits = false;
   // Textures and programs are sent anew when the browser gives WebGL back.
   if (paint.lost()) return;
   drawings += 1;
   tiles.drawing += 1;
-  const file = current();
-  const gap = Math.round(2 * devicePixelRatio);
-  panes = file ? panesOf(canvas.width, canvas.height, gap) : [];
-  if (file && camera.fitted && panes[0]) fit(panes[0].box, file);
+  const file = arrange();
   paint.begin(grey, state);
   if (file) for (const pane of panes) drawPane(pane, file);
   drawOverlay(overlay, panes, file);
@@ -241,6 +246,11 @@ export function start() {
     ],
     rearrange,
   );
+  // New settings are asked for at once, before the next picture is drawn.
+  watch(["plans"], () => {
+    const file = arrange();
+    if (file) ask(file);
+  });
   watch(["exposure", "gamma", "region", "picked", "pass"], redraw);
   watch(["connection"], () => tiles.pause(state.connection !== "there"));
   recolour();

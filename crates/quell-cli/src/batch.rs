@@ -56,7 +56,7 @@ pub(crate) enum Done {
 
 impl Done {
     /// The line for the user.
-    fn describe(&self, job: &Job) -> String {
+    pub(crate) fn describe(&self, job: &Job) -> String {
         match self {
             Self::Picture(found) => describe(job, found),
             Self::Clip(clip) => clip.describe(job),
@@ -64,7 +64,7 @@ impl Done {
     }
 
     /// Remarks that were not said before.
-    fn notes(&self) -> &[String] {
+    pub(crate) fn notes(&self) -> &[String] {
         match self {
             Self::Picture(found) => &found.notes,
             Self::Clip(clip) => &clip.notes[clip.said..],

@@ -33,9 +33,9 @@ use crate::video::{self, ClipOptions};
 /// Runs the command.
 pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     let expanded = expand(&args.inputs, args.recursive);
-    let reader = Reader::new(&args.reading);
     if args.print_plan {
         let paths = expanded.sources.iter().map(|s| &*s.path);
+        let reader = Reader::new(&args.reading);
         return plans::print(paths, &Engine::new(&args.engine)?, &reader, expanded.errors);
     }
     let target = match &args.output {
@@ -69,23 +69,9 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
         None if left < 2 => 1,
         None => engine.backend().at_once(),
     };
-    let mut work = Work {
-        reader,
-        engine,
-        writing: WriteOptions::default(),
-        cancel: cancel.clone(),
-        create: jobs.folder.is_some(),
-        bars: &bars,
-        quiet: args.quiet,
-        clips: ClipOptions::default(),
-        map: args.map,
-        records: jobs.batch.then_some(records),
-        unrecorded: OnceLock::new(),
-    };
-    if let Some(quality) = args.jpeg_quality {
-        work.writing.jpeg_quality = quality;
-    }
-    work.clips.set(args, &work.writing);
+    let mut work = Work::new(args, engine, &bars, cancel);
+    work.create = jobs.folder.is_some();
+    work.records = jobs.batch.then_some(records);
     let what = if jobs.list.iter().any(|j| j.clip) { "file" } else { "picture" };
     let mut batch = Batch { bars: &bars, quiet: args.quiet, json: args.json, what, tally: Tally::default() };
     expanded.notes.iter().for_each(|note| batch.say(&format!("note: {note}")));
@@ -110,6 +96,24 @@ pub(crate) fn run(args: &DenoiseArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     Ok(batch.end(jobs.own))
 }
 
+/// One file into another, for who has an engine and wants to be told in other ways: with the same refusals. Gives the lines
+/// that are said of it.
+pub(crate) fn one(
+    args: &DenoiseArgs,
+    engine: Engine,
+    bars: &Bars,
+    cancel: &Cancel,
+) -> anyhow::Result<Vec<String>> {
+    let expanded = expand(&args.inputs, false);
+    let target = args.output.clone().map_or(Target::Beside, Target::To);
+    let jobs = job::plan(&expanded, &target, |_, _| Before::Nothing)?;
+    check_region(args, &jobs.list)?;
+    let job = jobs.list.first().context("there is nothing to do")?;
+    let work = Work::new(args, engine, bars, cancel);
+    let done = failure::guard(|| work.filter(job))?;
+    Ok([vec![done.describe(job)], done.notes().to_vec()].concat())
+}
+
 /// What is done with every picture; several threads may do it.
 struct Work<'a> {
     reader: Reader,
@@ -129,7 +133,29 @@ struct Work<'a> {
     unrecorded: OnceLock<String>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// As the flags say, on an engine that is there.
+    fn new(args: &DenoiseArgs, engine: Engine, bars: &'a Bars, cancel: &Cancel) -> Self {
+        let mut work = Self {
+            reader: Reader::new(&args.reading),
+            engine,
+            writing: WriteOptions::default(),
+            cancel: cancel.clone(),
+            create: false,
+            bars,
+            quiet: args.quiet,
+            clips: ClipOptions::default(),
+            map: args.map,
+            records: None,
+            unrecorded: OnceLock::new(),
+        };
+        if let Some(quality) = args.jpeg_quality {
+            work.writing.jpeg_quality = quality;
+        }
+        work.clips.set(args, &work.writing);
+        work
+    }
+
     /// Reads, filters, writes and records one picture or clip.
     fn filter(&self, job: &Job) -> anyhow::Result<Done> {
         // Before it is read: whatever changes it later makes it another one.

@@ -83,6 +83,11 @@ impl Engine {
         &self.denoiser
     }
 
+    /// The denoiser, to keep.
+    pub(crate) fn into_denoiser(self) -> Denoiser {
+        self.denoiser
+    }
+
     /// Name of the method.
     pub(crate) fn method(&self) -> &'static str {
         self.method.name()

@@ -83,7 +83,7 @@ impl Large {
         copy: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Outcome> {
         let white = self.reader.white();
-        let (mut frame, alpha) = self.sample()?;
+        let (mut frame, alpha) = sample(&mut self.reader)?;
         nan::apply(&mut frame, self.nan)?;
         let mut used = Used::new(white);
         used.add(&frame.view());
@@ -106,33 +106,6 @@ impl Large {
         };
         notes.extend(self.filter(engine, resolved.as_ref(), control)?);
         Ok(Outcome { level, coarse, used, notes, made })
-    }
-
-    /// Rows from all over the picture, one below the other.
-    fn sample(&mut self) -> anyhow::Result<(Frame, Option<Plane>)> {
-        let (width, height) = (self.reader.width(), self.reader.height());
-        let rows = (SEEN / width / PLACES / BLOCK).max(1) * BLOCK;
-        let places = PLACES.min(height.div_ceil(rows)).max(1);
-        let mut planes: Vec<Vec<f32>> = vec![Vec::new(); self.reader.channels()];
-        let (mut alpha, mut band) = (Vec::new(), Band::default());
-        for place in 0..places {
-            let first = match places {
-                1 => 0,
-                n => place * (height - rows.min(height)) / (n - 1) / BLOCK * BLOCK,
-            };
-            self.reader.rows(first..(first + rows).min(height), &mut band)?;
-            for (to, from) in planes.iter_mut().zip(band.frame()?.planes()) {
-                from.rows().for_each(|row| to.extend_from_slice(row));
-            }
-            if let Some(seen) = band.alpha() {
-                seen.rows().for_each(|row| alpha.extend_from_slice(row));
-            }
-        }
-        let plane = |data: Vec<f32>| Plane::from_vec(width, data.len() / width, data);
-        let frame =
-            Frame::new(planes.into_iter().map(plane).collect::<quell::Result<_>>()?, self.reader.white())?;
-        let alpha = if alpha.is_empty() { None } else { Some(plane(alpha)?) };
-        Ok((frame, alpha))
     }
 
     /// All bands through the filter, and into the file.
@@ -354,6 +327,37 @@ fn bands(engine: &Engine, resolved: Option<&Resolved>, width: usize, height: usi
 
 fn is_gpu(engine: &Engine) -> bool {
     engine.device().kind != Kind::Cpu
+}
+
+/// Rows from all over the picture, one below the other.
+pub(crate) fn sample(reader: &mut BandReader) -> anyhow::Result<(Frame, Option<Plane>)> {
+    let (width, height) = (reader.width(), reader.height());
+    let rows = (SEEN / width / PLACES / BLOCK).max(1) * BLOCK;
+    let places = PLACES.min(height.div_ceil(rows)).max(1);
+    let mut planes: Vec<Vec<f32>> = vec![Vec::new(); reader.channels()];
+    let (mut alpha, mut band) = (Vec::new(), Band::default());
+    for place in 0..places {
+        let first = match places {
+            1 => 0,
+            n => place * (height - rows.min(height)) / (n - 1) / BLOCK * BLOCK,
+        };
+        reader.rows(first..(first + rows).min(height), &mut band)?;
+        for (to, from) in planes.iter_mut().zip(band.frame()?.planes()) {
+            from.rows().for_each(|row| to.extend_from_slice(row));
+        }
+        if let Some(seen) = band.alpha() {
+            seen.rows().for_each(|row| alpha.extend_from_slice(row));
+        }
+    }
+    let plane = |data: Vec<f32>| Plane::from_vec(width, data.len() / width, data);
+    let frame = Frame::new(planes.into_iter().map(plane).collect::<quell::Result<_>>()?, reader.white())?;
+    let alpha = if alpha.is_empty() { None } else { Some(plane(alpha)?) };
+    Ok((frame, alpha))
+}
+
+/// Whether the processor would filter such a picture in bands.
+pub(crate) fn is_large(reader: &BandReader) -> bool {
+    reader.width().saturating_mul(reader.height()) > PROCESSOR
 }
 
 /// Pixels of a band, without its halo.

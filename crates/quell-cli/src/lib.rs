@@ -34,6 +34,7 @@ mod progress;
 mod range;
 mod reading;
 mod report;
+mod studio;
 mod table;
 mod video;
 
@@ -82,6 +83,7 @@ fn run(invocation: &Invocation, cancel: &Cancel) -> anyhow::Result<Exit> {
         Invocation::Compare(a) => compare::run(a),
         Invocation::Degrade(a) => degrade::run(a),
         Invocation::Devices(style) => devices::run(*style),
+        Invocation::Studio(a) => studio::run(a, cancel),
         Invocation::Bench(a) => bench::run(a, cancel),
         Invocation::Lab(a) => lab::run(a, cancel),
         Invocation::Check(a) => gpu_check::run(a, cancel),

@@ -22,7 +22,12 @@ pub(crate) struct Bars {
     started: Instant,
     pictures: usize,
     overall: Arc<Overall>,
+    /// Somebody who looks otherwise: gets numbers from 0 to 1.
+    listener: Option<Listener>,
 }
+
+/// Who is told how far a file is.
+pub(crate) type Listener = Arc<dyn Fn(f64) + Send + Sync>;
 
 /// The bar of all pictures.
 #[derive(Default)]
@@ -47,7 +52,12 @@ impl Bars {
     /// For this many pictures.
     pub(crate) fn new(pictures: usize, quiet: bool) -> Self {
         let screen = (!quiet && std::io::stderr().is_terminal()).then(MultiProgress::new);
-        Self { screen, started: Instant::now(), pictures, overall: Arc::default() }
+        Self { screen, started: Instant::now(), pictures, overall: Arc::default(), listener: None }
+    }
+
+    /// No bars: `listener` is told how far the only file is.
+    pub(crate) fn told(listener: Listener) -> Self {
+        Self { listener: Some(listener), ..Self::new(1, true) }
     }
 
     /// Prints a line above the bars.
@@ -64,6 +74,11 @@ impl Bars {
     /// The bar of one picture of `pixels` in all, which has several pages.
     pub(crate) fn picture(&self, name: &str, pixels: usize, pages: usize) -> PictureBar {
         let shown: Arc<Shown> = Arc::default();
+        if let Some(listener) = self.listener.clone() {
+            let show =
+                move |page: usize, p: Progress| listener((page as f64 + p.fraction()) / pages.max(1) as f64);
+            return PictureBar { show: Some(Arc::new(show)), shown, overall: self.overall.clone() };
+        }
         let Some(screen) = self.screen.clone() else {
             return PictureBar { show: None, shown, overall: self.overall.clone() };
         };
@@ -159,6 +174,9 @@ pub(crate) struct ClipBar<'a> {
 impl ClipBar<'_> {
     /// So many frames are done.
     pub(crate) fn frames(&self, done: u64) {
+        if let (Some(tell), Some(frames)) = (&self.bars.listener, self.frames.filter(|n| *n > 0)) {
+            tell(done as f64 / frames as f64);
+        }
         let Some(screen) = &self.bars.screen else { return };
         if self.started.elapsed() < PATIENCE {
             return;

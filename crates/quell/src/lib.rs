@@ -39,7 +39,7 @@ pub mod video;
 
 pub use color::ColorMode;
 pub use control::{Cancel, Control, Progress, ProgressFn};
-pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, IsolineMap, Noise, Resolved};
+pub use denoiser::{Denoised, Denoiser, DenoiserBuilder, IsolineMap, Noise, Resolved, Seen};
 pub use device::Device;
 pub use error::{Error, Result};
 pub use frame::{Frame, FrameView, Plane, PlaneView};

@@ -123,7 +123,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// The commands in the order of `--help`.
-pub(super) fn define() -> [Command; 8] {
+pub(super) fn define() -> [Command; 9] {
     [
         Command::new("noise")
             .about("Says how noisy pictures are")
@@ -191,6 +191,7 @@ pub(super) fn define() -> [Command; 8] {
                 switch("float").help("Store 32-bit float, so that nothing is rounded or clipped"),
             ])
             .args(ReadingArgs::define()),
+        super::studio::define(),
         Command::new("devices").about("Lists what quell can work on").arg(json_switch()),
         bench(),
         super::lab::define(),

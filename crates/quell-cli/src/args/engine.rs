@@ -108,7 +108,7 @@ impl EngineArgs {
             option("method", "NAME")
                 .value_parser(names(Method::all().into_iter().map(|m| (m.name(), m.help()))))
                 .default_value("bm3d")
-                .help("Method"),
+                .help("How"),
             option("noise-cov", "FILE|auto").value_parser(known()).hide_short_help(true).help(
                 "Noise is correlated between the colours: its 3 x 3 covariance on the 0..255 scale (nlm)",
             ),

@@ -10,6 +10,7 @@ mod lab;
 mod noise;
 mod parameters;
 mod reading;
+mod studio;
 mod values;
 
 pub(crate) use commands::{BenchArgs, CheckArgs, CompareArgs, DegradeArgs, NoiseArgs};
@@ -19,6 +20,7 @@ pub(crate) use lab::{LabArgs, LabRun};
 pub(crate) use noise::{From, Given, Profile};
 pub(crate) use parameters::flag;
 pub(crate) use reading::{NanPolicy, ReadingArgs};
+pub(crate) use studio::StudioArgs;
 
 use std::ffi::OsString;
 
@@ -41,6 +43,8 @@ pub(crate) enum Invocation {
     Degrade(DegradeArgs),
     /// `quell devices`
     Devices(Style),
+    /// `quell studio`
+    Studio(StudioArgs),
     /// `quell bench`
     Bench(BenchArgs),
     /// `quell gpu-check`
@@ -54,7 +58,6 @@ pub(crate) enum Invocation {
 const EXAMPLES: &str = "\
 Examples:
   quell noisy.jpg                      noise estimated, writes noisy.quell.jpg
-  quell noisy.tif -o clean.png --sigma 25 --profile high
   quell shots/ -o clean/ --sigma 12    a whole folder; run again to go on where it stopped";
 
 const EXAMPLES_LONG: &str = "\
@@ -68,6 +71,7 @@ Examples:
   ffmpeg -i clip.mov -f yuv4mpegpipe - | quell - -o - --future 0 | ffplay -
   quell noisy.png --print-plan > plan.toml && quell other.png --params plan.toml
 
+  quell studio noisy.png               a window to find settings by eye
   quell noise noisy.png                how noisy is it?
   quell degrade clean.png --sigma 25 --seed 0 -o noisy.png
   quell compare clean.png noisy.png noisy.quell.png
@@ -119,11 +123,23 @@ fn invocation(matches: &ArgMatches) -> Result<Invocation, Failure> {
         "compare" => Invocation::Compare(CompareArgs::from_matches(sub)),
         "degrade" => Invocation::Degrade(DegradeArgs::from_matches(sub)),
         "devices" => Invocation::Devices(values::style(sub)),
+        "studio" => Invocation::Studio(StudioArgs::from_matches(sub)),
         "bench" => Invocation::Bench(BenchArgs::from_matches(sub)?),
         "lab" => Invocation::Lab(LabArgs::from_matches(sub)),
         "gpu-check" => Invocation::Check(CheckArgs::from_matches(sub)),
         _ => Invocation::Completions(values::one(sub, "shell").unwrap_or(Shell::Bash)),
     })
+}
+
+/// The flags of `quell IN…` as a program gives them, not a person; the error is one line.
+pub(crate) fn denoise_args(words: impl IntoIterator<Item = OsString>) -> Result<DenoiseArgs, Failure> {
+    let words = std::iter::once(OsString::from("quell")).chain(words);
+    let matches = command().try_get_matches_from(words).map_err(|e| {
+        let text = e.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
+    })?;
+    DenoiseArgs::from_matches(&matches)
 }
 
 /// Prints the completion script of a shell.

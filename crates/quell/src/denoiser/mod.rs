@@ -5,11 +5,13 @@ mod map;
 mod parts;
 mod refine;
 mod samples;
+mod seen;
 
 use std::sync::Arc;
 
 pub use builder::{DenoiserBuilder, Noise};
 pub use map::IsolineMap;
+pub use seen::Seen;
 
 use crate::device::{self, Backend, picture};
 use crate::memory::check_planes;
@@ -37,6 +39,7 @@ pub struct Resolved {
 }
 
 /// The noise of a picture.
+#[derive(Clone, Debug)]
 struct Known {
     /// Its deviation, in units of the samples.
     sigma: f32,

@@ -328,10 +328,10 @@ mod tests {
             let mut row = 0;
             for band in &bands {
                 assert_eq!(band.write().start, row);
-                row = band.write.end;
-                assert!(steps.iter().all(|s| band.read.start % s == 0), "{band:?} with steps {steps:?}");
-                assert!(band.read.start == 0 || band.read.start + plan.halo() <= band.write().start);
-                assert!(band.read.end == height || band.read.end >= band.write.end + plan.halo());
+                row = band.write().end;
+                assert!(steps.iter().all(|s| band.read().start % s == 0), "{band:?} with steps {steps:?}");
+                assert!(band.read().start == 0 || band.read().start + plan.halo() <= band.write().start);
+                assert!(band.read().end == height || band.read().end >= band.write().end + plan.halo());
             }
             assert_eq!(row, height);
         }

@@ -55,7 +55,7 @@ impl Grain {
             }
         };
         let (x, y) = format.layout.subsampling();
-        let odd = format.width % x != 0 || format.height % y != 0;
+        let odd = !format.width.is_multiple_of(x) || !format.height.is_multiple_of(y);
         if odd || format.width.min(format.height) < LEAST {
             return Err(Failure::usage(format!(
                 "--grain-table: frames of {} x {} pixels are too small or cannot be halved",

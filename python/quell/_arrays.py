@@ -148,8 +148,10 @@ def check_out(out: Any, x: Array) -> Array:
     if not out.flags.writeable:
         raise ValueError("out: is read-only")
     if out is not x and not same_memory(out, x) and np.may_share_memory(out, x):
+        # Versions of NumPy disagree on its type.
+        effort: Any = 10_000
         try:
-            apart = not np.shares_memory(out, x, 10_000)  # type: ignore[arg-type]
+            apart = not np.shares_memory(out, x, effort)
         except np.exceptions.TooHardError:
             apart = False
         if not apart:

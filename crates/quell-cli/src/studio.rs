@@ -11,6 +11,7 @@ use quell::noise::Model;
 use quell::{Cancel, Denoiser, Frame, Plane};
 use quell_io::Picture;
 use quell_io::bands::BandReader;
+use quell_io::video::VideoKind;
 use quell_studio::{Export, Kind, Opened, Options, Problem, Program};
 
 use crate::args::{self, DenoiseArgs, StudioArgs};
@@ -30,7 +31,13 @@ pub(crate) fn run(args: &StudioArgs, cancel: &Cancel) -> anyhow::Result<Exit> {
     for error in &expanded.errors {
         report::error(&failure::message(error), failure::hint(error).as_deref());
     }
-    let files = expanded.sources.into_iter().map(|source| source.path).collect();
+    let there = |path: &PathBuf| path.exists() || VideoKind::of_name(path) == Some(VideoKind::Pictures);
+    let named = expanded.sources.into_iter().map(|source| source.path);
+    let (files, missing): (Vec<PathBuf>, Vec<PathBuf>) = named.partition(there);
+    missing.iter().for_each(|path| report::error(&format!("{}: no such file", report::name(path)), None));
+    if files.is_empty() && !args.inputs.is_empty() {
+        return Ok(Exit::Failed);
+    }
     let folder = args.output.clone().unwrap_or_else(|| PathBuf::from("."));
     let options = Options { files, folder, memory: args.memory.map(|mib| mib << 20) };
     let opened = |opened: &Opened| {

@@ -258,3 +258,20 @@ fn ctrl_c_ends_it_and_uploads_go() {
     }
     panic!("it does not end");
 }
+
+#[test]
+fn files_that_are_not_there_are_named_before_a_window_opens() {
+    let folder = folder("missing");
+    let done = Command::new(env!("CARGO_BIN_EXE_quell"))
+        .current_dir(&folder)
+        .args(["studio", "--no-browser", "nothing.png", "nothing.mp4"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("nothing.png: no such file") && said.contains("nothing.mp4: no such file"),
+        "{said}"
+    );
+    assert!(done.stdout.is_empty(), "no address");
+}

@@ -275,8 +275,13 @@ mod tests {
                 }
                 let method = quell::Method::named(&v.method, v.profile.as_deref()).unwrap();
                 let known = method.parameters(25.0);
-                for (name, _) in v.sets() {
+                let mut builder = quell::DenoiserBuilder::new(method).sigma(25.0);
+                for (name, value) in v.sets() {
                     assert!(known.iter().any(|p| p.name == name), "{}: {name}", e.name);
+                    builder = builder.set(name, value);
+                }
+                if let Err(error) = builder.check() {
+                    panic!("{}, {}: {error}", e.name, v.name);
                 }
             }
             for row in e.published.iter().flat_map(|key| published.rows(key)) {
